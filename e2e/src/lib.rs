@@ -15,7 +15,6 @@ mod proxy;
 pub mod random;
 mod release;
 mod restart;
-mod skipped;
 mod traces;
 mod wait;
 
@@ -29,6 +28,6 @@ pub use programs::{Programs, Registry, opm, outside_cargo, run};
 pub use proxy::LossyProxy;
 pub use release::{NEXT_VERSION, VERSION, release, release_versions};
 pub use restart::{Away, Restarter};
-pub use skipped::skipped;
+pub use test_support::skip;
 pub use traces::Traces;
 pub use wait::{TIMEOUT, wait_for};

@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     }
     if let Ok(layout) = open_archive(file.path()) {
-        let _ = layout.artifact(None);
+        let _ = layout.artifact(None, &oci_images::layout::Wanted::All);
         let _ = layout.image(None, &Platform::default()).map(|found| image(&found));
     }
     let _ = open_docker_archive(file.path(), None).map(|found| image(&found));

@@ -4,13 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use bundle_tool::fix;
-use bundle_tool::read::{bundle, dockerfile, yaml};
-use bundle_tool::report::Suite;
-use bundle_tool::rules::{self, Selection};
 use libfuzzer_sys::fuzz_target;
+use olm_model::fix;
+use olm_model::read::{bundle, dockerfile};
+use olm_model::report::Suite;
+use olm_rules::Selection;
 
-const ANNOTATIONS: &str = include_str!("../../bundle-tool/tests/fixtures/bundle/metadata/annotations.yaml");
+const ANNOTATIONS: &str =
+    include_str!("../../crates/olm-rules/tests/fixtures/bundle/metadata/annotations.yaml");
 const DOCKERFILE: &str = "bundle.Dockerfile";
 /// How often what was fixed is validated again.
 const MAX_ROUNDS: usize = 10;
@@ -32,15 +33,15 @@ fuzz_target!(|input: &str| {
         let mut bundle = bundle::files("bundle", &files);
         bundle.dockerfile =
             files.get(DOCKERFILE).and_then(|bytes| dockerfile::parse(DOCKERFILE, bytes.clone()));
-        let findings = rules::validate(&bundle, &selection).findings;
+        let findings = olm_rules::validate(&bundle, &selection).findings;
         let findings = findings.iter().filter(|finding| finding.file.as_deref() == Some(name));
         let fixes: Vec<_> = findings.filter_map(|finding| finding.fix.as_deref()).collect();
         let (new, applied) = fix::apply(&text, &fixes);
         if applied.is_empty() {
             return;
         }
-        if name != DOCKERFILE && yaml::parse(text.as_bytes()).error.is_none() {
-            assert_eq!(yaml::parse(new.as_bytes()).error, None);
+        if name != DOCKERFILE && kube_yaml::parse(text.as_bytes()).error.is_none() {
+            assert_eq!(kube_yaml::parse(new.as_bytes()).error, None);
         }
         text = new;
     }

@@ -4,15 +4,16 @@
 
 use std::collections::BTreeMap;
 
-use bundle_tool::model::yaml::emit;
-use bundle_tool::read::bundle;
-use bundle_tool::report::Suite;
-use bundle_tool::rules::{self, Selection};
+use kube_yaml::emit;
 use libfuzzer_sys::fuzz_target;
+use olm_model::read::bundle;
+use olm_model::report::Suite;
+use olm_rules::Selection;
 use serde_json::json;
 
-const CRD: &str =
-    include_str!("../../bundle-tool/tests/fixtures/bundle/manifests/gizmos.gadgets.example.com.crd.yaml");
+const CRD: &str = include_str!(
+    "../../crates/olm-rules/tests/fixtures/bundle/manifests/gizmos.gadgets.example.com.crd.yaml"
+);
 
 fuzz_target!(|text: &str| {
     let csv = json!({
@@ -32,6 +33,6 @@ fuzz_target!(|text: &str| {
             ("manifests/csv.yaml".to_owned(), csv.into_bytes()),
             ("manifests/crd.yaml".to_owned(), CRD.as_bytes().to_vec()),
         ]);
-        let _ = rules::validate(&bundle::files("bundle", &files), &selection);
+        let _ = olm_rules::validate(&bundle::files("bundle", &files), &selection);
     }
 });

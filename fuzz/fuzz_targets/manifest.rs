@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     }
     let Ok(layout) = open_directory(directory.path()) else { return };
-    let _ = layout.artifact(None);
+    let _ = layout.artifact(None, &oci_images::layout::Wanted::All);
     if let Ok(image) = layout.image(None, &Platform::default()) {
         let _ = Contents::read(&image);
     }

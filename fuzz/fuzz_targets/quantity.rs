@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use bundle_tool::model::Quantity;
+use kube_yaml::Quantity;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &str| {

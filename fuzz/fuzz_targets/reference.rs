@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oci_images::place::Place;
+use oci_images::location::ImageLocation;
 use oci_images::reference::Reference;
 use oci_images::registry::Repository;
 
@@ -12,6 +12,6 @@ fuzz_target!(|text: &str| {
         assert_eq!(reference.to_string().parse(), Ok(reference));
     }
     let _ = Repository::parse(text);
-    let _ = text.parse::<Place>();
-    let _ = Place::of_image(text);
+    let _ = text.parse::<ImageLocation>();
+    let _ = ImageLocation::detect(text);
 });

@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use bundle_tool::model::version::{Range, strict, tolerant};
 use libfuzzer_sys::fuzz_target;
+use olm_model::version::{Range, strict, tolerant};
 
 fuzz_target!(|input: &str| {
     let (range, version) = input.split_once('\n').unwrap_or((input, input));

@@ -2,18 +2,18 @@
 
 #![no_main]
 
-use bundle_tool::model::yaml::emit;
-use bundle_tool::read::{spans, yaml};
+use kube_yaml::emit;
+use kube_yaml::spans;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &[u8]| {
-    let parsed = yaml::parse(text);
+    let parsed = kube_yaml::parse(text);
     for document in &parsed.documents {
         let value = document.root().to_json();
-        let written = yaml::parse(emit(&value).as_bytes());
+        let written = kube_yaml::parse(emit(&value).as_bytes());
         assert_eq!(written.error, None);
         assert_eq!(written.documents.first().map(|tree| tree.root().to_json()), Some(value));
     }
-    assert!(yaml::readers_agree(text));
+    assert!(kube_yaml::readers_agree(text));
     let _ = spans::spans(text);
 });

@@ -13,9 +13,9 @@ use serde::de::DeserializeOwned;
 use memcached_operator::{Args, api, operator};
 
 #[tokio::test]
-async fn the_api_server_accepts_the_crds_and_the_samples() {
+async fn api_server_accepts_the_crds_and_the_samples() {
     let Some(plane) = ControlPlane::start().await.unwrap() else {
-        eprintln!("KUBEBUILDER_ASSETS is not set: skipping the tests on a control plane");
+        test_support::skip("set KUBEBUILDER_ASSETS, or TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD");
         return;
     };
     let operator = operator(&Args::default());

@@ -44,7 +44,7 @@ fn arguments(change: impl FnOnce(&mut MemcachedSpec)) -> Vec<Value> {
 }
 
 #[test]
-fn all_three_objects_as_they_are_applied() {
+fn objects_are_applied_as_in_the_snapshots() {
     let controller = MemcachedController { image: "r.io/memcached:1.6".to_owned(), owned: Owned::All };
     let objects = testing::desired(&controller, &memcached(3), &IDENTITY).unwrap();
     for (name, object) in ["deployment", "service", "disruption_budget"].iter().zip(objects) {
@@ -53,7 +53,7 @@ fn all_three_objects_as_they_are_applied() {
 }
 
 #[test]
-fn a_single_server_has_no_disruption_budget_and_the_tutorials_set_is_the_deployment() {
+fn single_server_has_no_disruption_budget_and_the_tutorials_set_is_the_deployment() {
     let kinds = |owned, size| -> Vec<_> {
         children(owned, &memcached(size)).iter().map(|child| child["kind"].clone()).collect()
     };
@@ -62,7 +62,7 @@ fn a_single_server_has_no_disruption_budget_and_the_tutorials_set_is_the_deploym
 }
 
 #[test]
-fn every_value_of_the_spec_changes_the_deployment_and_is_covered_by_digests() {
+fn spec_values_all_change_the_deployment_and_are_covered_by_digests() {
     let base = memcached(3);
     let changes: [fn(&mut MemcachedSpec); 5] = [
         |spec| spec.size = 2,
@@ -81,7 +81,7 @@ fn every_value_of_the_spec_changes_the_deployment_and_is_covered_by_digests() {
 }
 
 #[test]
-fn the_cluster_may_assign_the_user_id() {
+fn cluster_may_assign_the_user_id() {
     let context = |openshift| {
         let platform = Platform::openshift(openshift);
         let controller = controller(Owned::Deployment);
@@ -96,7 +96,7 @@ fn the_cluster_may_assign_the_user_id() {
 }
 
 #[test]
-fn the_memory_for_items_follows_the_containers_limit() {
+fn memory_for_items_follows_the_containers_limit() {
     assert_eq!(arguments(|_| {}), ["--memory-limit=64", "-o", "modern", "-v"]);
     assert_eq!(arguments(|spec| spec.memory_limit = Some("3Gi".into()))[0], "--memory-limit=2048");
     // Nothing overflows, whatever an older schema allowed.
@@ -107,16 +107,16 @@ fn the_memory_for_items_follows_the_containers_limit() {
 }
 
 #[test]
-fn another_port_is_passed_to_memcached() {
+fn port_other_than_the_default_is_passed_to_memcached() {
     assert_eq!(arguments(|spec| spec.container_port = 12000).last().unwrap(), "--port=12000");
 }
 
 #[test]
-fn what_the_schema_cannot_reject_is_invalid_with_its_field() {
+fn invalid_spec_that_the_schema_accepts_names_the_field() {
     let invalid = |change: fn(&mut MemcachedSpec)| {
         let mut memcached = memcached(1);
         change(&mut memcached.spec);
-        testing::desired(&controller(Owned::All), &memcached, &IDENTITY).unwrap_err().message().to_owned()
+        testing::desired(&controller(Owned::All), &memcached, &IDENTITY).unwrap_err().to_string()
     };
     let key = invalid(|spec| drop(spec.node_selector.insert("a b".into(), String::new())));
     assert!(key.contains("spec.nodeSelector: invalid label key `a b`"), "{key}");
@@ -125,7 +125,7 @@ fn what_the_schema_cannot_reject_is_invalid_with_its_field() {
 }
 
 #[tokio::test]
-async fn a_new_object_becomes_available() {
+async fn new_object_becomes_available() {
     let scenario = Scenario::start(operator(&Args::default()));
     scenario.api.put("memcacheds", json!(memcached_operator::api::memcached::sample()));
     let deployed = "it has a Deployment";

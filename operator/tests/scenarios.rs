@@ -5,7 +5,7 @@
 use memcached_operator::controller::memcached::Owned;
 use memcached_operator::{Args, operator};
 use operator_runtime::metrics::Metrics;
-use operator_runtime::testing::{Call, Fault, MockApi, MockOptions, Scenario, Settings, Store};
+use operator_runtime::testing::{Call, Fault, MockApi, MockOptions, MockStore, Scenario, ScenarioSettings};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::sleep;
@@ -19,11 +19,11 @@ fn start(owned: Owned) -> Scenario {
 }
 
 fn on(api: MockApi, client: kube::Client, owned: Owned) -> Scenario {
-    Scenario::on(api, client, operator(&args(owned)), Settings::default())
+    Scenario::on(api, client, operator(&args(owned)), ScenarioSettings::default())
 }
 
-fn with(api: MockApi, client: kube::Client, change: impl FnOnce(&mut Settings)) -> Scenario {
-    let mut settings = Settings::default();
+fn with(api: MockApi, client: kube::Client, change: impl FnOnce(&mut ScenarioSettings)) -> Scenario {
+    let mut settings = ScenarioSettings::default();
     change(&mut settings);
     Scenario::on(api, client, operator(&args(Owned::All)), settings)
 }
@@ -81,7 +81,7 @@ fn count(calls: &[Call], verb: &str, resource: &str) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_memcached_takes_at_most_eight_writes_and_then_no_further_request() {
+async fn new_memcached_takes_at_most_eight_writes_and_then_no_further_request() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -100,7 +100,7 @@ async fn a_new_memcached_takes_at_most_eight_writes_and_then_no_further_request(
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_deployment_is_owned_if_configured() {
+async fn deployment_is_the_only_child_if_configured() {
     let scenario = start(Owned::Deployment);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -112,7 +112,7 @@ async fn only_the_deployment_is_owned_if_configured() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_size_is_one_apply_and_is_reported_as_resizing() {
+async fn new_size_is_one_apply_and_is_reported_as_resizing() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -174,7 +174,7 @@ async fn drift_is_reverted_and_foreign_fields_are_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_removed_label_is_restored_and_recorded_as_an_update() {
+async fn removed_label_is_restored_and_recorded_as_an_update() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -198,10 +198,10 @@ async fn a_removed_label_is_restored_and_recorded_as_an_update() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conflict_409_is_retried_with_what_the_other_one_wrote() {
+async fn conflict_409_is_retried_with_what_the_other_one_wrote() {
     let (api, client) = MockApi::start();
     api.fault(Fault {
-        first: Some(|store: &mut Store| {
+        first: Some(|store: &mut MockStore| {
             store.edit("memcacheds", "cache", |memcached| {
                 memcached["metadata"]["finalizers"] = json!(["other.example.com/finalizer"]);
             });
@@ -216,7 +216,7 @@ async fn a_conflict_409_is_retried_with_what_the_other_one_wrote() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_foreign_deployment_is_unchanged_and_reported() {
+async fn foreign_deployment_is_unchanged_and_reported() {
     let scenario = start(Owned::All);
     let foreign = json!({
         "metadata": {"name": "cache", "uid": "foreign", "ownerReferences": [{
@@ -238,7 +238,7 @@ async fn a_foreign_deployment_is_unchanged_and_reported() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_403_is_reported_with_its_message_blocks_no_other_memcached_and_is_retried() {
+async fn status_403_is_reported_with_its_message_blocks_no_other_memcached_and_is_retried() {
     let (api, client) = MockApi::start();
     api.fault(Fault {
         name: Some("poor"),
@@ -263,10 +263,10 @@ async fn a_403_is_reported_with_its_message_blocks_no_other_memcached_and_is_ret
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_404_ends_the_reconcile() {
+async fn status_404_ends_the_reconcile() {
     let (api, client) = MockApi::start();
     api.fault(Fault {
-        first: Some(|store: &mut Store| store.drop_object("memcacheds", "cache")),
+        first: Some(|store: &mut MockStore| store.drop_object("memcacheds", "cache")),
         ..Fault::new("patch", "memcacheds/status", 404, "NotFound")
     });
     let scenario = on(api, client, Owned::All);
@@ -279,7 +279,7 @@ async fn a_404_ends_the_reconcile() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_429_is_retried_after_the_time_that_the_server_asks_for() {
+async fn status_429_is_retried_after_the_time_that_the_server_asks_for() {
     let (api, client) = MockApi::start();
     api.fault(Fault { retry_after: Some(1), ..Fault::new("patch", "deployments", 429, "TooManyRequests") });
     let scenario = on(api, client, Owned::All);
@@ -295,7 +295,7 @@ async fn a_429_is_retried_after_the_time_that_the_server_asks_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_expired_watch_410_restarts_and_misses_nothing() {
+async fn expired_watch_410_restarts_and_misses_nothing() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -315,7 +315,7 @@ async fn an_expired_watch_410_restarts_and_misses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_an_outage_of_the_api_server_nothing_is_lost_or_written_twice() {
+async fn outage_of_the_api_server_loses_nothing_and_writes_nothing_twice() {
     let scenario = start(Owned::All);
     scenario.available("one", 3).await;
     scenario.quiet().await;
@@ -346,7 +346,7 @@ async fn after_an_outage_of_the_api_server_nothing_is_lost_or_written_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_malformed_response_is_retried_with_backoff() {
+async fn malformed_response_is_retried_with_backoff() {
     let (api, client) = MockApi::start();
     api.fault(Fault { times: 3, code: 200, ..Fault::new("patch", "deployments", 200, "Rubbish") });
     let scenario = on(api, client, Owned::All);
@@ -356,7 +356,7 @@ async fn a_malformed_response_is_retried_with_backoff() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deletion_is_reported_once_and_survives_a_failing_finalizer_write() {
+async fn deletion_is_reported_once_and_survives_a_failing_finalizer_write() {
     let scenario = start(Owned::All);
     scenario.available("cache", 1).await;
     scenario.quiet().await;
@@ -375,7 +375,7 @@ async fn a_deletion_is_reported_once_and_survives_a_failing_finalizer_write() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deleted_memcached_is_not_queued() {
+async fn deleted_memcached_is_not_queued() {
     let scenario = start(Owned::All);
     scenario.available("cache", 1).await;
     scenario.api.delete("memcacheds", "cache");
@@ -396,7 +396,7 @@ async fn a_deleted_memcached_is_not_queued() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_invalid_spec_is_reported_and_blocks_no_other_memcached() {
+async fn invalid_spec_is_reported_and_blocks_no_other_memcached() {
     let scenario = start(Owned::All);
     scenario.memcached("odd", 1);
     scenario
@@ -409,7 +409,7 @@ async fn an_invalid_spec_is_reported_and_blocks_no_other_memcached() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_request_is_allowed_by_a_rule_and_every_rule_is_used() {
+async fn requests_are_all_allowed_by_a_rule_and_rules_are_all_used() {
     // The server asserts the first half on every request of every scenario; this one asks for everything there is.
     let (api, client) = MockApi::start();
     for resource in ["deployments", "services", "poddisruptionbudgets"] {
@@ -444,7 +444,7 @@ async fn shutdown_completes_running_reconciles() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_without_a_response_delays_its_memcached_only_until_the_timeout() {
+async fn request_without_a_response_delays_its_memcached_only_until_the_timeout() {
     let (api, client) = impatient();
     api.fault(Fault { swallow: true, name: Some("cache"), ..Fault::new("patch", "deployments", 0, "") });
     // The only permit is held as long as the request is pending.
@@ -463,7 +463,7 @@ async fn a_request_without_a_response_delays_its_memcached_only_until_the_timeou
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_or_list_without_a_response_is_retried() {
+async fn watch_or_list_without_a_response_is_retried() {
     let (api, client) = impatient();
     for (verb, resource) in [("list", "memcacheds"), ("watch", "memcacheds"), ("watch", "deployments")] {
         api.fault(Fault { swallow: true, ..Fault::new(verb, resource, 0, "") });
@@ -474,7 +474,7 @@ async fn a_watch_or_list_without_a_response_is_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_write_keeps_foreign_conditions() {
+async fn status_write_keeps_foreign_conditions() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -498,7 +498,7 @@ async fn a_status_write_keeps_foreign_conditions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_status_write_does_not_block_a_deletion() {
+async fn failing_status_write_does_not_block_a_deletion() {
     let scenario = start(Owned::All);
     scenario.available("cache", 1).await;
     scenario.quiet().await;
@@ -516,9 +516,10 @@ fn queue_depth(metrics: &Metrics) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_standby_queues_nothing_and_reconciles_everything_once_it_leads() {
+async fn standby_queues_nothing_and_reconciles_everything_once_it_leads() {
     let (api, client) = MockApi::start();
-    let mut scenario = Scenario::standby(api, client, operator(&args(Owned::All)), Settings::default());
+    let mut scenario =
+        Scenario::standby(api, client, operator(&args(Owned::All)), ScenarioSettings::default());
     for name in ["one", "two"] {
         scenario.memcached(name, 1);
     }
@@ -535,7 +536,7 @@ async fn a_standby_queues_nothing_and_reconciles_everything_once_it_leads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_that_no_watch_reports_is_reverted_after_the_sync_period() {
+async fn change_that_no_watch_reports_is_reverted_after_the_sync_period() {
     let (api, client) = MockApi::start();
     let scenario = with(api, client, |settings| settings.sync_period = Duration::from_millis(500));
     scenario.available("cache", 3).await;
@@ -548,7 +549,7 @@ async fn a_change_that_no_watch_reports_is_reverted_after_the_sync_period() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_restore_of_etcd_older_versions_count_again() {
+async fn older_versions_count_again_after_a_restore_of_etcd() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -574,7 +575,7 @@ async fn after_a_restore_of_etcd_older_versions_count_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_malformed_memcached_is_reported_blocks_no_other_and_can_be_deleted_or_fixed() {
+async fn malformed_memcached_is_reported_blocks_no_other_and_can_be_deleted_or_fixed() {
     let (api, client) = MockApi::start();
     let malformed = |name: &str| {
         json!({
@@ -614,7 +615,7 @@ const BATCH: usize = 200;
 async fn names_that_are_created_and_deleted_leave_nothing_in_memory() {
     let churn = std::env::var("CHURN_NAMES").map_or(CHURN_NAMES, |number| number.parse().unwrap());
     let (api, client) = MockApi::start();
-    let settings = Settings { max_concurrent_reconciles: 64, ..Settings::default() };
+    let settings = ScenarioSettings { max_concurrent_reconciles: 64, ..ScenarioSettings::default() };
     let scenario = Scenario::on(api, client, operator(&args(Owned::Deployment)), settings);
     for batch in 0..churn / BATCH {
         let names: Vec<_> = (0..BATCH).map(|index| format!("cache-{batch}-{index}")).collect();

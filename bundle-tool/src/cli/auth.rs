@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use super::exit::Exit;
 use super::format::{Format, OutputOption};
+use kube_yaml::text::write_json;
 
 #[derive(Debug, Args)]
-pub(super) struct Auth {
+pub(crate) struct Auth {
     #[command(subcommand)]
     command: Command,
 }
@@ -48,7 +49,7 @@ fn parse(text: &str) -> Result<Reference, String> {
 }
 
 impl Auth {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let Command::Explain(Explain { image, format }) = self.command;
         let explanation = Resolver::from_env().explain(&image)?;
         let is_anonymous = explanation.is_anonymous();
@@ -72,8 +73,7 @@ impl Auth {
                 "anonymous": is_anonymous,
                 "files": files,
             });
-            serde_json::to_writer_pretty(&mut out, &document)?;
-            writeln!(out)?;
+            write_json(&document, &mut out)?;
             return Ok(Exit::Success);
         }
         writeln!(out, "{}/{}", image.registry(), image.repository())?;

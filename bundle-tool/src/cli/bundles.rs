@@ -1,23 +1,30 @@
 //! The bundles that commands read: from directories, layouts, archives, registries and standard input.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use tempfile::NamedTempFile;
 
-use super::images::{Location, Registries};
+use super::images::{Location, RegistryArgs};
 use super::runtime::SharedRuntime;
 use super::stdin;
-use crate::model::Bundle;
-use crate::read::catalog::Source;
-use crate::read::format::{self, Format};
-use crate::read::{self, catalog};
+use olm_model::Bundle;
+use olm_model::disk;
+use olm_model::disk::bundle::ReadError;
+use olm_model::disk::format;
+use olm_model::disk::format::{Format, FormatError};
+use olm_model::disk::overlay::Overlay;
+use olm_model::read;
+use olm_model::read::catalog;
+use olm_model::read::catalog::Source;
+use olm_model::report::Suite;
+use olm_rules::Selection;
 
 /// Something to validate.
 #[derive(Debug)]
-pub(super) enum Target {
+pub(crate) enum ValidateInput {
     /// A directory that should be a bundle.
     Directory(String),
     /// A file-based catalog: a directory or a file.
@@ -30,18 +37,18 @@ pub(super) enum Target {
 
 /// The catalog on standard input, which can be taken once.
 #[derive(Debug)]
-pub(super) struct StandardInput(Mutex<Vec<Source>>);
+pub(crate) struct StandardInput(Mutex<Vec<Source>>);
 
 impl StandardInput {
     /// Returns the files of the catalog.
-    pub(super) fn take(&self) -> Vec<Source> {
+    pub(crate) fn take(&self) -> Vec<Source> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Target {
+impl ValidateInput {
     /// Returns the name that users know it by.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Directory(name) | Self::Image { name, .. } => name.clone(),
             Self::Catalog(path) => path.display().to_string(),
@@ -51,7 +58,7 @@ impl Target {
 }
 
 /// What an image contains.
-pub(super) enum Content {
+pub(crate) enum Content {
     /// A bundle.
     Bundle(Box<Bundle>),
     /// The files of a catalog.
@@ -59,40 +66,53 @@ pub(super) enum Content {
 }
 
 /// Returns what a REF stands for: one bundle or catalog, or all bundles and catalogs of a repository.
-pub(super) fn targets(reference: &str) -> Result<Vec<Target>> {
+pub(crate) fn targets(reference: &str) -> Result<Vec<ValidateInput>> {
     if reference == "-" {
         return Ok(vec![standard_input()?]);
     }
     if let Some(location) = Location::of_image(reference)? {
-        return Ok(vec![Target::Image { name: reference.to_owned(), location, _file: None }]);
+        return Ok(vec![ValidateInput::Image { name: reference.to_owned(), location, _file: None }]);
     }
-    let directory = || Target::Directory(reference.to_owned());
+    let directory = || ValidateInput::Directory(reference.to_owned());
     let path = Path::new(reference);
     if !path.exists() {
         // Reading it says what is wrong.
         return Ok(vec![directory()]);
     }
+    if let Some(bundle) = bundle_of_project(path) {
+        writeln!(
+            io::stderr(),
+            "note: {reference} is the root of a project: reading its bundle {}",
+            bundle.display()
+        )?;
+        return Ok(vec![ValidateInput::Directory(bundle.display().to_string())]);
+    }
     Ok(match format::of(path)? {
         Format::Repository { bundles, catalogs } => bundles
             .iter()
-            .map(|path| Target::Directory(path.display().to_string()))
-            .chain(catalogs.into_iter().map(Target::Catalog))
+            .map(|path| ValidateInput::Directory(path.display().to_string()))
+            .chain(catalogs.into_iter().map(ValidateInput::Catalog))
             .collect(),
-        Format::Catalog => vec![Target::Catalog(path.to_owned())],
+        Format::Catalog => vec![ValidateInput::Catalog(path.to_owned())],
         Format::Archive => {
             let location = Location::archive(path.into());
-            vec![Target::Image { name: reference.to_owned(), location, _file: None }]
+            vec![ValidateInput::Image { name: reference.to_owned(), location, _file: None }]
         }
-        Format::Sqlite(database) => bail!(
-            "{} is an SQLite index, which OLM no longer reads: convert it with `opm migrate IMAGE catalog`, then validate that",
-            database.display()
-        ),
+        Format::Sqlite(database) => bail!(FormatError::Sqlite { path: database.display().to_string() }),
         _ => vec![directory()],
     })
 }
 
+/// Returns the bundle in the root of an operator's project.
+fn bundle_of_project(path: &Path) -> Option<PathBuf> {
+    const MARKS: [&str; 6] = ["PROJECT", "Makefile", "Cargo.toml", "go.mod", "pom.xml", "watches.yaml"];
+    let bundle = path.join("bundle");
+    let is_project = MARKS.iter().any(|mark| path.join(mark).is_file());
+    (is_project && !path.join("manifests").is_dir() && bundle.join("manifests").is_dir()).then_some(bundle)
+}
+
 /// Reads standard input: an image archive, or a catalog.
-fn standard_input() -> Result<Target> {
+fn standard_input() -> Result<ValidateInput> {
     let bytes = stdin::read(stdin::MAX_CATALOG).context("failed to read standard input")?;
     if bytes.is_empty() {
         bail!("standard input is empty: expected an image archive or a catalog");
@@ -101,26 +121,41 @@ fn standard_input() -> Result<Target> {
         let mut file = NamedTempFile::new().context("failed to create a temporary file")?;
         file.write_all(&bytes).context("failed to write a temporary file")?;
         let location = Location::archive(file.path().to_owned());
-        return Ok(Target::Image { name: "-".to_owned(), location, _file: Some(file) });
+        return Ok(ValidateInput::Image { name: "-".to_owned(), location, _file: Some(file) });
     }
     let source = Source { name: "-".into(), content: catalog::Content::Bytes(bytes) };
-    Ok(Target::StandardInput(StandardInput(Mutex::new(vec![source]))))
+    Ok(ValidateInput::StandardInput(StandardInput(Mutex::new(vec![source]))))
 }
 
 /// Reads the bundle that a REF names. The runtime is started with the first image.
-pub(super) fn read(reference: &str, registries: &Registries, runtime: &SharedRuntime) -> Result<Bundle> {
-    let Some(location) = Location::of_image(reference)? else { return directory(reference) };
+pub(crate) fn read(reference: &str, registries: &RegistryArgs, runtime: &SharedRuntime) -> Result<Bundle> {
+    let Some(location) = Location::of_image(reference)? else {
+        return directory(reference, &Selection::default());
+    };
     match image(reference, &location, registries, runtime)? {
         Content::Bundle(bundle) => Ok(*bundle),
-        Content::Catalog(_) => bail!("{reference} is a catalog image, expected a bundle image"),
+        Content::Catalog(_) => Err(FormatError::CatalogAsBundle { path: reference.to_owned() }.into()),
     }
 }
 
+/// Reads the bundle that a REF names, of which every manifest can be read.
+pub(crate) fn read_complete(
+    reference: &str,
+    registries: &RegistryArgs,
+    runtime: &SharedRuntime,
+) -> Result<Bundle> {
+    let bundle = read(reference, registries, runtime)?;
+    if let Some((file, reason)) = bundle.unreadable() {
+        bail!("failed to read {} of {reference}: {reason}", file.path);
+    }
+    Ok(bundle)
+}
+
 /// Reads the bundle or the catalog in an image. The runtime is started with the first one.
-pub(super) fn image(
+pub(crate) fn image(
     reference: &str,
     location: &Location,
-    registries: &Registries,
+    registries: &RegistryArgs,
     runtime: &SharedRuntime,
 ) -> Result<Content> {
     let contents = runtime
@@ -145,19 +180,19 @@ fn without_file(reference: &str, location: &Location, error: anyhow::Error) -> a
     }
 }
 
-/// Reads the bundle in a directory; an error names the other forms of a REF, or how to migrate an older format.
-pub(super) fn directory(reference: &str) -> Result<Bundle> {
+/// Reads the bundle in a directory whole, for all rules of the selection.
+pub(crate) fn whole(path: &Path, overlay: &Overlay, selection: &Selection) -> Result<Bundle, ReadError> {
+    // The other bundles of an operator are read for these rules only.
+    disk::bundle::whole(path, overlay, selection.suites.contains(&Suite::Community))
+}
+
+/// Reads the bundle in a directory as [`whole`] does; an error names the other forms of a REF, or how to migrate an older format.
+pub(crate) fn directory(reference: &str, selection: &Selection) -> Result<Bundle> {
     if reference.is_empty() {
         bail!("empty REF: expected a bundle directory, `oci:DIR`, `oci-archive:FILE` or an image name");
     }
     let path = Path::new(reference);
-    if path.is_dir() && format::of(path)? == Format::PackageManifests {
-        bail!(
-            "{reference} is in the package manifests format, which OLM no longer reads: convert it with \
-             `operator-sdk pkgman-to-bundle {reference}`"
-        );
-    }
-    read::bundle::directory(path).map_err(|error| {
+    whole(path, &Overlay::default(), selection).map_err(|error| {
         let help = if path.is_file() {
             "expected a bundle directory, a catalog, or `oci-archive:FILE` for an image archive"
         } else if path.exists() {

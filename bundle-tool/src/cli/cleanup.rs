@@ -10,8 +10,10 @@ use super::cluster::{Connection, Printer, print_problem, within};
 use super::exit::Exit;
 use super::images::duration;
 use super::runtime::runtime;
-use crate::cluster::Deadline;
-use crate::cluster::cleanup::{self, Failure, Options};
+use crate::terminal::{ERROR, stderr};
+use olm_cluster::Deadline;
+use olm_cluster::cleanup;
+use olm_cluster::cleanup::{Failure, Options};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -20,7 +22,7 @@ use crate::cluster::cleanup::{self, Failure, Options};
 
   # Remove everything
   bundle-tool cleanup gizmo-operator --namespace gizmos --delete-crds")]
-pub(super) struct Cleanup {
+pub(crate) struct Cleanup {
     /// Package of the operator
     #[arg(value_name = "PACKAGE")]
     package: String,
@@ -38,19 +40,19 @@ pub(super) struct Cleanup {
 }
 
 impl Cleanup {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         runtime()?.block_on(self.cleanup())
     }
 
     async fn cleanup(&self) -> Result<Exit> {
         self.connection.check_namespace()?;
-        let cluster = self.connection.connect().await?;
+        let deadline = Deadline::after(self.timeout);
+        let cluster = within(deadline, "nothing was deleted", self.connection.connect()).await?;
         let namespace = self.connection.namespace(&cluster);
         let options = Options { crds: self.delete_crds, operator_group: self.delete_operator_groups };
         let mut printer = Printer::new();
         let mut show = |text: String| printer.step(&text);
-        let deadline = Deadline::after(self.timeout);
-        let look = async { Ok(cleanup::look(&cluster, &self.package, &namespace, &mut show).await?) };
+        let look = async { Ok(cleanup::observe(&cluster, &self.package, &namespace, &mut show).await?) };
         let snapshot = within(deadline, "nothing was deleted", look).await;
         printer.finish();
         let snapshot = snapshot?;
@@ -70,7 +72,7 @@ impl Cleanup {
         match result {
             Ok(()) => {}
             Err(Failure::Blocked(problem)) => {
-                print_problem(&mut io::stderr().lock(), "error", &problem, "")?;
+                print_problem(&mut stderr().lock(), ERROR, &problem, "")?;
                 bail!("{} was not removed completely; run the same command again to continue", self.package);
             }
             Err(failure) => return Err(failure.into()),

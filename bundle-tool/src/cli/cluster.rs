@@ -9,11 +9,14 @@ use clap::Args;
 
 use super::images::duration;
 use super::report::terminal_width;
-use crate::cluster::install::{Failure, Report};
-use crate::cluster::{Cluster, Deadline, Problem};
-use crate::model::text::printable;
-use crate::read::file::{self, Unreadable};
-use crate::rules::dns_label;
+use crate::terminal::{ERROR, HELP, NOTE, Styled, stderr};
+use kube_yaml::text::printable;
+use olm_cluster::install::{Failure, Report};
+use olm_cluster::{Cluster, Deadline, Diagnosis};
+use olm_model::disk::file;
+use olm_model::kubernetes::{Minor, Versions};
+use olm_model::read::Unreadable;
+use olm_rules::{Settings, dns_label};
 
 /// The assumed width of a terminal of unknown width.
 const WIDTH: usize = 80;
@@ -23,7 +26,7 @@ const MAX_KUBECONFIG: u64 = 16 << 20;
 // How the cluster is reached.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Cluster options")]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     /// Kubeconfig file [default: $KUBECONFIG, or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -32,13 +35,13 @@ pub(super) struct Connection {
     context: Option<String>,
     /// Namespace of the operator [default: that of the context]
     #[arg(long, short, value_name = "NAMESPACE")]
-    pub(super) namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
 }
 
 // How long reading a cluster may take.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Cluster options")]
-pub(super) struct ReadTimeout {
+pub(crate) struct ReadTimeout {
     /// Maximum time for reading the cluster
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
     timeout: Duration,
@@ -46,7 +49,7 @@ pub(super) struct ReadTimeout {
 
 impl ReadTimeout {
     /// Waits for what reads the cluster, no longer than this.
-    pub(super) async fn of<T>(self, work: impl Future<Output = Result<T>>) -> Result<T> {
+    pub(crate) async fn limit<T>(self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let limit = self.timeout;
         tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
             Err(anyhow!(
@@ -58,7 +61,7 @@ impl ReadTimeout {
 }
 
 /// Waits for work that comes before the first change, no longer than until the deadline; `state` is what the work has not changed.
-pub(super) async fn within<T>(
+pub(crate) async fn within<T>(
     deadline: Deadline,
     state: &str,
     work: impl Future<Output = Result<T>>,
@@ -68,14 +71,25 @@ pub(super) async fn within<T>(
     })
 }
 
+/// Returns the rules' settings for the version of a cluster, or for what a bundle claims if the cluster does not tell its version.
+pub(crate) async fn settings_for(cluster: Option<&Cluster>) -> Settings {
+    let version = match cluster {
+        Some(cluster) => cluster.version().await.ok(),
+        None => None,
+    };
+    let minor = version.and_then(|version| version.parse::<Minor>().ok());
+    let versions = minor.map(|minor| Versions::range(minor, minor).nearest_reproduced());
+    Settings { versions, ..Settings::default() }
+}
+
 impl Connection {
     /// Checks the name of the namespace, which is a DNS label.
-    pub(super) fn check_namespace(&self) -> Result<()> {
+    pub(crate) fn check_namespace(&self) -> Result<()> {
         self.namespace.as_deref().map_or(Ok(()), check_namespace)
     }
 
     /// Connects to the cluster.
-    pub(super) async fn connect(&self) -> Result<Cluster> {
+    pub(crate) async fn connect(&self) -> Result<Cluster> {
         for path in self.kubeconfigs() {
             match file::open(&path) {
                 Ok((_, metadata)) if metadata.len() > MAX_KUBECONFIG => {
@@ -108,30 +122,30 @@ impl Connection {
     }
 
     /// Returns the namespace to use.
-    pub(super) fn namespace(&self, cluster: &Cluster) -> String {
+    pub(crate) fn namespace(&self, cluster: &Cluster) -> String {
         self.namespace.clone().unwrap_or_else(|| cluster.default_namespace().to_owned())
     }
 }
 
 /// Checks the name of a namespace, which is a DNS label.
-pub(super) fn check_namespace(name: &str) -> Result<()> {
+pub(crate) fn check_namespace(name: &str) -> Result<()> {
     dns_label(name).map_err(|reason| anyhow!("invalid namespace `{name}`: {reason}"))
 }
 
 /// Prints progress to standard error: on a terminal one line that changes, otherwise one line for each step.
-pub(super) struct Printer {
+pub(crate) struct Printer {
     started: Instant,
     live: bool,
     is_open: bool,
 }
 
 impl Printer {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { started: Instant::now(), live: io::stderr().is_terminal(), is_open: false }
     }
 
     /// Prints a step.
-    pub(super) fn step(&mut self, text: &str) {
+    pub(crate) fn step(&mut self, text: &str) {
         let seconds = self.started.elapsed().as_secs_f64();
         let text = printable(text);
         let mut out = io::stderr().lock();
@@ -147,18 +161,18 @@ impl Printer {
     }
 
     /// Prints a report of an installation.
-    pub(super) fn report(&mut self, report: &Report) {
+    pub(crate) fn report(&mut self, report: &Report) {
         match report {
             Report::Progress(progress) => self.step(&format!("{}: {}", progress.stage, progress.text)),
             Report::Note(note) => {
                 self.finish();
-                let _ = writeln!(io::stderr(), "note: {}", printable(note));
+                let _ = writeln!(stderr(), "{NOTE} {}", printable(note));
             }
         }
     }
 
     /// Ends the line that changes.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if std::mem::take(&mut self.is_open) {
             let _ = writeln!(io::stderr());
         }
@@ -172,13 +186,13 @@ impl Drop for Printer {
 }
 
 /// Prints a problem with its evidence, the last lines of a log, and what to do.
-pub(super) fn print_problem(
+pub(crate) fn print_problem(
     out: &mut dyn Write,
-    label: &str,
-    problem: &Problem,
+    label: Styled<&str>,
+    problem: &Diagnosis,
     log: &str,
 ) -> io::Result<()> {
-    writeln!(out, "{label}: {}", printable(&problem.message))?;
+    writeln!(out, "{label} {}", printable(&problem.message))?;
     writeln!(out, "  --> {}", printable(&problem.object))?;
     for line in &problem.evidence {
         writeln!(out, "   = {}", printable(line))?;
@@ -190,25 +204,25 @@ pub(super) fn print_problem(
         }
     }
     if !problem.help.is_empty() {
-        writeln!(out, "help: {}", printable(&problem.help))?;
+        writeln!(out, "{HELP} {}", printable(&problem.help))?;
     }
     Ok(())
 }
 
 /// Prints problems to standard error.
-pub(super) fn print_problems(label: &str, problems: &[Problem]) -> io::Result<()> {
-    let mut out = io::stderr().lock();
+pub(crate) fn print_problems(label: Styled<&str>, problems: &[Diagnosis]) -> io::Result<()> {
+    let mut out = stderr().lock();
     problems.iter().try_for_each(|problem| print_problem(&mut out, label, problem, ""))
 }
 
 /// Prints to standard error why an operator is not installed.
-pub(super) fn print_failure(failure: &Failure) -> io::Result<()> {
-    let mut out = io::stderr().lock();
+pub(crate) fn print_failure(failure: &Failure) -> io::Result<()> {
+    let mut out = stderr().lock();
     match failure {
-        Failure::Problem { problem, log } => print_problem(&mut out, "error", problem, log),
+        Failure::Diagnosis { problem, log } => print_problem(&mut out, ERROR, problem, log),
         Failure::Timeout { problems, .. } => {
-            writeln!(out, "error: {}", printable(&failure.to_string()))?;
-            problems.iter().try_for_each(|problem| print_problem(&mut out, "note", problem, ""))
+            writeln!(out, "{ERROR} {}", printable(&failure.to_string()))?;
+            problems.iter().try_for_each(|problem| print_problem(&mut out, NOTE, problem, ""))
         }
         Failure::Cluster(_) => Ok(()),
     }

@@ -17,14 +17,14 @@ Examples:
   # Install them for zsh and fish
   bundle-tool completions zsh > \"${fpath[1]}/_bundle-tool\"
   bundle-tool completions fish > ~/.config/fish/completions/bundle-tool.fish")]
-pub(super) struct Completions {
+pub(crate) struct Completions {
     /// Shell
     #[arg(value_name = "SHELL", value_enum)]
     shell: Shell,
 }
 
 impl Completions {
-    pub(super) fn run(self, mut command: Command) -> Result<Exit> {
+    pub(crate) fn run(self, mut command: Command) -> Result<Exit> {
         let name = command.get_name().to_owned();
         let mut script = Vec::new();
         generate(self.shell, &mut command, name, &mut script);

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use oci_images::layout::Platform;
-use oci_images::place::{Copier, Place};
+use oci_images::location::{Copier, ImageLocation};
 use oci_images::registry::Resolver;
 
 use super::exit::Exit;
-use super::images::Registries;
+use super::images::RegistryArgs;
 use super::outputs;
 use super::progress::progress;
 use super::runtime::runtime;
@@ -30,13 +30,13 @@ use super::runtime::runtime;
   bundle-tool copy --platform linux/arm64 quay.io/example/app:v1 \\
     docker-archive:app.tar
   docker load --input app.tar")]
-pub(super) struct Copy {
+pub(crate) struct Copy {
     /// Image to copy
     #[arg(value_name = "SOURCE")]
-    from: Place,
+    from: ImageLocation,
     /// Where to write it
     #[arg(value_name = "TARGET")]
-    to: Place,
+    to: ImageLocation,
     /// Copy only the image for this platform [default: all platforms]
     #[arg(long, value_name = "OS/ARCH")]
     platform: Option<Platform>,
@@ -44,14 +44,15 @@ pub(super) struct Copy {
     #[arg(long, value_name = "FILE")]
     digest_file: Option<PathBuf>,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 impl Copy {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let Self { from, to, platform, digest_file, registries } = self;
+        outputs::require_other_image(&from, &to)?;
         // Opened first: an image is not copied if its digest cannot be written.
-        let [digest_file] = outputs::open([("--digest-file", digest_file.as_deref())], Some(&to))?;
+        let [digest_file] = outputs::open([("--digest-file", digest_file.as_deref())], &[&from, &to])?;
         let copier = Copier { options: registries.options(), resolver: Resolver::from_env(), platform };
         let progress = progress(format!("copying {from}"));
         let done = runtime()?

@@ -1,5 +1,6 @@
 //! `bundle-tool diff`: what an upgrade between two bundles changes and breaks.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -8,17 +9,21 @@ use clap::{Args, ValueEnum};
 use serde_json::Value as Json;
 
 use super::bundles;
-use super::catalog::edges::{self, AtHand};
+use super::catalog::edges::{self, AvailableBundles};
 use super::catalog::{contents, load};
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
-use super::images::Registries;
+use super::images::RegistryArgs;
 use super::runtime::SharedRuntime;
 use super::versions::Versions;
-use crate::catalog::validate::link;
-use crate::model::text::{counted, excerpt};
-use crate::model::yaml::Tree;
-use crate::{diff, read};
+use crate::diff;
+use crate::terminal::{WARNING, stderr, stdout};
+use kube_yaml::Tree;
+use kube_yaml::text::{counted, excerpt, write_json};
+use olm_catalog::validate::resolve;
+use olm_model::disk;
+use olm_model::disk::format::{self, Format, FormatError};
+use olm_model::read;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -39,7 +44,7 @@ use crate::{diff, read};
   bundle-tool diff --output markdown old new > comment.md")]
 #[command(mut_arg("old", |argument| argument.help(
     "Bundle to upgrade from: a directory (of a bundle or of plain manifests), `oci:DIR`, `oci-archive:FILE` or an image")))]
-pub(super) struct Diff {
+pub(crate) struct Diff {
     #[command(flatten)]
     versions: Versions,
     /// Existing objects to validate against both bundles, such as the output of `kubectl get KIND -A -o yaml`: a file, a directory, or
@@ -53,13 +58,14 @@ pub(super) struct Diff {
     /// those of served versions that a conversion webhook of the CSV converts
     #[arg(long)]
     strict: bool,
-    /// Versions that objects are stored in (`status.storedVersions` of the installed CRDs) [default: the old storage version]
+    /// Versions that objects are stored in (`status.storedVersions` of the installed CRDs); as `CRD=VERSION` where several CRDs
+    /// have the version [default: the old storage version]
     #[arg(long, value_delimiter = ',', value_name = "VERSION", conflicts_with = "catalog")]
     stored_versions: Vec<String>,
     #[command(flatten)]
     format: OutputOption<Output>,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,7 +83,7 @@ impl Formats for Output {
 }
 
 impl Diff {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let Some((old, new)) = self.versions.pair() else {
             return self.upgrades(self.versions.catalog.as_deref().unwrap_or_default());
         };
@@ -91,22 +97,26 @@ impl Diff {
         };
         if let Some(objects) = objects.as_ref().filter(|objects| objects.unverified > 0) {
             let count = counted(objects.unverified, "existing object");
-            writeln!(io::stderr(), "warning: {count} not validated: the cost limit was exceeded")?;
+            writeln!(stderr(), "{WARNING} {count} not validated: the cost limit was exceeded")?;
         }
-        let options = diff::Options { strict: self.strict, stored_versions: self.stored_versions };
+        let stored_versions = stored_versions(&self.stored_versions, &old)?;
+        let options = diff::Options { strict: self.strict, stored_versions };
         let mut difference = diff::compare(old, new, &options);
         difference.objects = objects;
-        let mut out = io::BufWriter::new(io::stdout().lock());
+        let mut out = io::BufWriter::new(stdout().lock());
         match self.format.output {
-            Output::Text => diff::text(&difference, &mut out)?,
-            Output::Markdown => diff::markdown(&difference, &mut out)?,
+            Output::Text => diff::write_text(&difference, &mut out)?,
+            Output::Markdown => diff::write_markdown(&difference, &mut out)?,
             Output::Json => {
-                serde_json::to_writer_pretty(&mut out, &difference)?;
-                writeln!(out)?;
+                write_json(&difference, &mut out)?;
             }
         }
         out.flush()?;
-        let breaks = if self.strict { difference.breaks_crds() } else { difference.breaks() };
+        let breaks = if self.strict {
+            difference.breaks_crds() || !difference.immutable_fields.is_empty()
+        } else {
+            difference.breaks()
+        };
         Ok(if breaks { Exit::Findings } else { Exit::Success })
     }
 }
@@ -114,7 +124,7 @@ impl Diff {
 impl Diff {
     /// Compares the CRDs along the upgrade edges of a catalog.
     fn upgrades(&self, catalog: &str) -> Result<Exit> {
-        let at_hand = AtHand::read(&self.versions.bundles)?;
+        let available = AvailableBundles::read(&self.versions.bundles)?;
         let failed = || format!("failed to read {catalog}");
         let sources = load::sources(catalog, &self.registries).with_context(failed)?;
         let (blobs, kept) = contents::read(sources, |bundle| edges::crds_of(&bundle)).with_context(failed)?;
@@ -122,11 +132,11 @@ impl Diff {
         if blobs.is_empty() {
             bail!("{name} is empty: expected a file-based catalog");
         }
-        let (mut packages, _) = link(&blobs);
+        let (mut packages, _) = resolve(&blobs);
         load::select([&mut packages], self.versions.package.as_deref())?;
         let options = diff::Options { strict: self.strict, ..diff::Options::default() };
-        let found = edges::breaking(&packages, &at_hand.with(kept), self.channel.as_deref(), &options)?;
-        if found.at_hand == 0 {
+        let found = edges::breaking(&packages, &available.with(kept), self.channel.as_deref(), &options)?;
+        if found.available == 0 {
             bail!(
                 "{name} contains no manifests of its bundles, and no directory of --bundles is one of them; pass their \
                  directories with --bundles"
@@ -137,13 +147,42 @@ impl Diff {
             Output::Text => edges::text(&found, &mut out)?,
             Output::Markdown => edges::markdown(&found, &mut out)?,
             Output::Json => {
-                serde_json::to_writer_pretty(&mut out, &found.json())?;
-                writeln!(out)?;
+                write_json(&found.json(), &mut out)?;
             }
         }
         out.flush()?;
         Ok(if found.upgrades.is_empty() { Exit::Success } else { Exit::Findings })
     }
+}
+
+/// Returns the versions that --stored-versions names, by CRD.
+fn stored_versions(listed: &[String], old: &diff::Version) -> Result<diff::StoredVersions> {
+    if listed.is_empty() {
+        return Ok(diff::StoredVersions::default());
+    }
+    let mut of_crds: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for one in listed {
+        if let Some((name, version)) = one.split_once('=') {
+            if !old.has_crd(name) {
+                bail!("--stored-versions: the old version has no CRD `{name}`");
+            }
+            of_crds.entry(name.to_owned()).or_default().push(version.to_owned());
+            continue;
+        }
+        let crds = old.crds_with_version(one);
+        match crds.as_slice() {
+            [] => bail!("--stored-versions: no CRD of the old version has `{one}`"),
+            // A CRD can have a version that no object is stored in.
+            [(first, _), _, ..] if crds.iter().any(|(_, is_storage)| !is_storage) => bail!(
+                "--stored-versions: `{one}` is a version of several CRDs: name the CRD, as in `{first}={one}`"
+            ),
+            _ => {}
+        }
+        for (name, _) in crds {
+            of_crds.entry(name.to_owned()).or_default().push(one.clone());
+        }
+    }
+    Ok(diff::StoredVersions::OfCrds(of_crds))
 }
 
 /// Reads the objects of --objects; lists stand for their items, and may be empty.
@@ -152,7 +191,7 @@ fn existing(paths: &[PathBuf]) -> Result<Vec<Json>> {
     for path in paths {
         let (name, documents) = match path.to_str() {
             Some("-") => ("standard input".into(), read::manifests::stream("-", io::stdin().lock())?),
-            _ => (path.to_string_lossy(), read::manifests::directory(path)?),
+            _ => (path.to_string_lossy(), disk::manifests::directory(path)?),
         };
         if documents.is_empty() {
             bail!("{name} contains no objects");
@@ -178,14 +217,17 @@ fn existing(paths: &[PathBuf]) -> Result<Vec<Json>> {
 }
 
 fn tree(json: &Json) -> Tree {
-    let parsed = read::yaml::parse(json.to_string().as_bytes());
+    let parsed = kube_yaml::parse(json.to_string().as_bytes());
     parsed.documents.into_iter().next().unwrap_or_default()
 }
 
-fn read(reference: &str, registries: &Registries, runtime: &SharedRuntime) -> Result<diff::Version> {
+fn read(reference: &str, registries: &RegistryArgs, runtime: &SharedRuntime) -> Result<diff::Version> {
     let path = Path::new(reference);
     let version = if path.is_dir() && !path.join("manifests").is_dir() {
-        let manifests = read::manifests::directory(path)?;
+        if format::of(path)? == Format::Catalog {
+            return Err(FormatError::CatalogAsBundle { path: reference.to_owned() }.into());
+        }
+        let manifests = disk::manifests::directory(path)?;
         diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))
     } else {
         diff::Version::of_bundle(&bundles::read(reference, registries, runtime)?)

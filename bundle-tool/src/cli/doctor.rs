@@ -11,11 +11,12 @@ use super::exit::Exit;
 use super::format::{Format, OutputOption};
 use super::must_gather::MustGather;
 use super::runtime::runtime;
-use crate::cluster::diagnose::problems;
-use crate::cluster::install::last_lines;
-use crate::cluster::snapshot::{list, string};
-use crate::cluster::{Problem, Scope, Snapshot, gather, kinds};
-use crate::model::text::printable;
+use crate::terminal::{NOTE, PROBLEM, stdout};
+use kube_yaml::text::{printable, write_json};
+use olm_cluster::diagnose::problems;
+use olm_cluster::install::last_lines;
+use olm_cluster::snapshot::{list, string};
+use olm_cluster::{Diagnosis, Scope, Snapshot, gather, kinds};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.help("Namespace of the operator [default: all namespaces]")))]
@@ -28,7 +29,7 @@ use crate::model::text::printable;
 
   # Diagnose from a must-gather, without a cluster
   bundle-tool doctor --from must-gather.local.123")]
-pub(super) struct Doctor {
+pub(crate) struct Doctor {
     /// Package of the operator [default: all operators]
     #[arg(value_name = "PACKAGE")]
     package: Option<String>,
@@ -47,7 +48,7 @@ pub(super) struct Doctor {
 const MAX_LOGS: usize = 5;
 
 impl Doctor {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         self.connection.check_namespace()?;
         let scope =
             Scope { namespace: self.connection.namespace.clone(), package: self.package.clone(), csv: None };
@@ -55,14 +56,14 @@ impl Doctor {
             Some(directory) => {
                 let gather = MustGather::read(directory)?;
                 let found = problems(&gather.snapshot, &scope);
-                let log = |(index, problem): (usize, &Problem)| match &problem.log {
+                let log = |(index, problem): (usize, &Diagnosis)| match &problem.log {
                     Some(log) if index < MAX_LOGS => gather.last_lines(log),
                     _ => String::new(),
                 };
                 let logs = found.iter().enumerate().map(log).collect();
                 (gather.snapshot, found, logs)
             }
-            None => runtime()?.block_on(self.timeout.of(self.online(&scope)))?,
+            None => runtime()?.block_on(self.timeout.limit(self.online(&scope)))?,
         };
         if let Some(package) = &self.package {
             let known =
@@ -78,9 +79,9 @@ impl Doctor {
                 );
             }
         }
-        let mut out = io::BufWriter::new(io::stdout().lock());
+        let mut out = io::BufWriter::new(stdout().lock());
         match self.format.output {
-            Format::Text => text(&snapshot, &scope, &found, &logs, &mut out)?,
+            Format::Text => write_text(&snapshot, &scope, &found, &logs, &mut out)?,
             Format::Json => {
                 for (problem, log) in found.iter_mut().zip(&logs) {
                     problem.evidence.extend(log.lines().map(|line| format!("log: {line}")));
@@ -88,8 +89,7 @@ impl Doctor {
                 let document = serde_json::json!({
                     "version": 1, "problems": found, "unreadable": snapshot.unreadable,
                 });
-                serde_json::to_writer_pretty(&mut out, &document)?;
-                writeln!(out)?;
+                write_json(&document, &mut out)?;
             }
         }
         out.flush()?;
@@ -106,7 +106,7 @@ impl Doctor {
         self.connection.namespace.as_ref().map_or_else(String::new, |name| format!(" in namespace `{name}`"))
     }
 
-    async fn online(&self, scope: &Scope) -> Result<(Snapshot, Vec<Problem>, Vec<String>)> {
+    async fn online(&self, scope: &Scope) -> Result<(Snapshot, Vec<Diagnosis>, Vec<String>)> {
         let cluster = self.connection.connect().await?;
         let apis = cluster.get_path("/apis", "read the APIs of the cluster").await?;
         let has = |name: &str| list(&apis, "/groups").iter().any(|group| group["name"] == name);
@@ -132,19 +132,19 @@ impl Doctor {
     }
 }
 
-fn text(
+fn write_text(
     snapshot: &Snapshot,
     scope: &Scope,
-    found: &[Problem],
+    found: &[Diagnosis],
     logs: &[String],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for (problem, log) in found.iter().zip(logs) {
-        print_problem(out, "problem", problem, log)?;
+        print_problem(out, PROBLEM, problem, log)?;
         writeln!(out)?;
     }
     for (kind, reason) in &snapshot.unreadable {
-        writeln!(out, "note: not all {kind} objects could be read: {}", printable(reason))?;
+        writeln!(out, "{NOTE} not all {kind} objects could be read: {}", printable(reason))?;
     }
     if found.is_empty() {
         for line in gather::summary(snapshot, scope) {

@@ -1,6 +1,6 @@
 //! `bundle-tool edit`: changes what holds for a whole project.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -8,8 +8,9 @@ use clap::Args;
 
 use super::exit::Exit;
 use super::scaffold::{Common, Workspace, finish, runtime_in};
-use crate::scaffold::Runtime;
-use crate::scaffold::merge::Existing;
+use crate::terminal::{NOTE, stderr};
+use operator_scaffold::Runtime;
+use operator_scaffold::merge::Existing;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -19,7 +20,7 @@ Examples:
 
   # Build with a checkout of operator-runtime in place of the copy
   bundle-tool edit --runtime-path ../operator-runtime")]
-pub(super) struct Edit {
+pub(crate) struct Edit {
     /// Allow several API groups
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     multigroup: Option<bool>,
@@ -34,7 +35,7 @@ pub(super) struct Edit {
 }
 
 impl Edit {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         if self.multigroup.is_none() && self.runtime_path.is_none() && !self.vendor_runtime {
             bail!("nothing to change: set --multigroup, --runtime-path or --vendor-runtime");
         }
@@ -49,7 +50,7 @@ impl Edit {
             project.set_multigroup(multigroup)?;
         }
         if project == workspace.project {
-            writeln!(io::stderr(), "note: the project already has these settings")?;
+            writeln!(stderr(), "{NOTE} the project already has these settings")?;
             return Ok(Exit::Success);
         }
         finish(&workspace.apply(&project, Existing::Reject, &self.common)?)

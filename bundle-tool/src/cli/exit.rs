@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use super::remedy::with_help;
-use crate::model::text::{printable, shortened};
+use super::error_help::with_help;
+use crate::terminal::{ERROR, stderr};
+use kube_yaml::text::{printable, shortened};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,16 +33,46 @@ const MAX_ERROR: usize = 4000;
 
 /// Prints an error and its causes on one line of standard error. It may quote file names and values of foreign input, which
 /// are shortened and cannot forge a line.
-pub(super) fn print_error(error: &anyhow::Error) -> std::io::Result<()> {
-    let text = with_help(error.as_ref());
-    writeln!(std::io::stderr(), "error: {}", printable(&shortened(&text, MAX_ERROR)))
+pub(crate) fn print_error(error: &anyhow::Error) -> std::io::Result<()> {
+    let mut text = with_help(error.as_ref());
+    if is_of_output(error) {
+        text = format!("failed to write to standard output: {text}");
+    }
+    writeln!(stderr(), "{ERROR} {}", printable(&shortened(&text, MAX_ERROR)))
+}
+
+/// Returns whether an error is about standard output, which alone is written without a context: there is no space for what is written.
+fn is_of_output(error: &anyhow::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let is_alone = error.chain().nth(1).is_none();
+    let error = error.downcast_ref::<std::io::Error>().filter(|_| is_alone);
+    error.is_some_and(|error| matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge))
 }
 
 /// Returns whether an error is that nobody reads the output any more.
-pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
             .downcast_ref::<std::io::Error>()
             .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use anyhow::Context as _;
+
+    use super::*;
+
+    #[test]
+    fn output_without_space_is_named() {
+        let full = || anyhow::Error::from(io::Error::from(io::ErrorKind::StorageFull));
+        assert!(is_of_output(&full()));
+        let other = anyhow::Error::from(io::Error::from(io::ErrorKind::NotFound));
+        assert!(!is_of_output(&other));
+        let named = Err::<(), _>(full()).context("failed to write a.yaml").unwrap_err();
+        assert!(!is_of_output(&named), "{named:#}");
+    }
 }

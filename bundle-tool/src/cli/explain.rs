@@ -1,21 +1,27 @@
 //! `bundle-tool explain`: what a rule checks, why, and how to fix what it finds.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::{Result, bail};
 use clap::Args;
 
 use super::exit::Exit;
+use super::markdown::render;
+use super::report::terminal_width;
 use super::suites::unknown_rule;
-use crate::{catalog, report, rules};
+use crate::terminal::{has_color, stdout};
+use olm_model::report;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) struct Explain {
+pub(crate) struct Explain {
     /// Names of rules, as findings show them in brackets
     #[arg(required = true, value_name = "RULE")]
     rules: Vec<String>,
 }
+
+/// The number of columns of a terminal that does not tell it.
+const WIDTH: usize = 80;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,18 +32,18 @@ Examples:
   bundle-tool explain owned-crd-missing crd-not-owned";
 
 impl Explain {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let mut texts = Vec::new();
         for id in &self.rules {
-            if let Some(rule) = rules::find(id) {
-                texts.push(report::rules::page(&rule.text()));
-            } else if let Some(rule) = catalog::validate::RULES.iter().find(|rule| rule.id == *id) {
-                texts.push(rule.page());
-            } else {
-                bail!(unknown_rule(id));
-            }
+            let Some(rule) = olm_rules::find(id) else { bail!(unknown_rule(id)) };
+            texts.push(report::rules::page(&rule.text()));
         }
-        io::stdout().lock().write_all(texts.join("\n").as_bytes())?;
+        let mut text = texts.join("\n");
+        // A file or another program gets Markdown.
+        if io::stdout().is_terminal() || has_color(&io::stdout()) {
+            text = render(&text, terminal_width(&io::stdout()).unwrap_or(WIDTH));
+        }
+        stdout().lock().write_all(text.as_bytes())?;
         Ok(Exit::Success)
     }
 }

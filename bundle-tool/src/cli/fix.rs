@@ -7,26 +7,28 @@ use anyhow::{Context as _, Result, bail};
 use atomic_files::{DirectoryLock, Pending, Tree};
 use clap::Args;
 
+use super::bundles;
 use super::catalog::validate::OpenshiftOption;
 use super::catalog::{fix_catalog, fixed_catalog};
 use super::exit::Exit;
-use super::fixed::{Done, Fixed};
+use super::fix_outcome::{Done, FixOutcome};
+use super::fixpoint::{self, FixTarget};
 use super::images::Location;
 use super::lock::lock;
-use super::rounds::{self, Fixable};
-use super::settings::{Choice, Selections};
-use crate::fix;
-use crate::model::File;
-use crate::model::dockerfile::BESIDE;
-use crate::read;
-use crate::read::format::{self, Format};
-use crate::read::overlay::Overlay;
-use crate::report::{Finding, Fix as FindingFix, Severity};
-use crate::rules::{self, Selection};
+use super::settings::{RuleArgs, Selections};
+use olm_model::disk::format;
+use olm_model::disk::format::Format;
+use olm_model::disk::overlay::Overlay;
+use olm_model::dockerfile::BESIDE;
+use olm_model::fix;
+use olm_model::read;
+use olm_model::report::{Finding, Fix as FindingFix, Severity};
+use olm_model::{Bundle, Content};
+use olm_rules::Selection;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) struct Fix {
+pub(crate) struct Fix {
     /// Directories of bundles, with manifests/ and metadata/, or of file-based catalogs
     #[arg(required = true, value_name = "DIRECTORY")]
     directories: Vec<String>,
@@ -38,15 +40,15 @@ pub(super) struct Fix {
     #[command(flatten)]
     openshift: OpenshiftOption,
     #[command(flatten)]
-    choice: Choice,
+    choice: RuleArgs,
 }
 
 // What is fixed.
 #[derive(Debug, Clone, Args)]
-pub(super) struct FixOptions {
+pub(crate) struct FixOptions {
     /// Also apply fixes that require review
     #[arg(long)]
-    pub(super) unsafe_fixes: bool,
+    pub(crate) unsafe_fixes: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -64,7 +66,7 @@ Examples:
   bundle-tool fix operators/gizmo-operator/*/ --profile community";
 
 impl Fix {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let selections = self.choice.selections()?;
         let (mut changed, mut is_complete) = (false, true);
         for directory in &self.directories {
@@ -85,17 +87,22 @@ impl Fix {
 
 impl FixOptions {
     /// Fixes the bundle or the catalog in a directory: all of its files or, if one cannot be written, none.
-    pub(super) fn fix(
+    pub(crate) fn fix(
         &self,
         directory: &str,
         selections: &Selections,
         openshift: OpenshiftOption,
-    ) -> Result<Fixed> {
+    ) -> Result<FixOutcome> {
         let shown = Path::new(directory);
         if is_catalog(directory)? {
-            return fix_catalog(shown, openshift, self.unsafe_fixes);
+            return fix_catalog(
+                shown,
+                openshift,
+                &*selections.for_directory(Some(shown))?,
+                self.unsafe_fixes,
+            );
         }
-        let selection = selections.of(Some(shown))?;
+        let selection = selections.for_directory(Some(shown))?;
         let mut lock = lock(shown)?;
         let fixed = self.bundle(lock.path(), shown, &selection)?;
         write(&fixed, &mut lock, shown)?;
@@ -103,36 +110,39 @@ impl FixOptions {
     }
 
     /// Returns what fixing the bundle or the catalog in a directory would change.
-    fn find(&self, directory: &str, selections: &Selections, openshift: OpenshiftOption) -> Result<Fixed> {
+    fn find(
+        &self,
+        directory: &str,
+        selections: &Selections,
+        openshift: OpenshiftOption,
+    ) -> Result<FixOutcome> {
         let shown = Path::new(directory);
         if is_catalog(directory)? {
-            return fixed_catalog(shown, openshift, self.unsafe_fixes);
+            return fixed_catalog(
+                shown,
+                openshift,
+                &*selections.for_directory(Some(shown))?,
+                self.unsafe_fixes,
+            );
         }
-        self.bundle(shown, shown, &*selections.of(Some(shown))?)
+        self.bundle(shown, shown, &*selections.for_directory(Some(shown))?)
     }
 
     /// Fixes the bundle in the directory `root` in memory. `shown` is the directory as the user named it.
-    fn bundle(&self, root: &Path, shown: &Path, selection: &Selection) -> Result<Fixed> {
-        let mut files = BundleFiles {
-            shown,
-            selection,
-            contents: texts(root, shown)?,
-            dockerfile: read::dockerfile::of(root, &Overlay::default()),
-            changed: BTreeMap::new(),
-        };
-        let mut fixed = rounds::fix(&mut files, shown, self.unsafe_fixes)?;
+    fn bundle(&self, root: &Path, shown: &Path, selection: &Selection) -> Result<FixOutcome> {
+        let mut files =
+            BundleFiles { selection, bundle: load(root, shown, selection)?, changed: BTreeMap::new() };
+        let mut fixed = fixpoint::fix(&mut files, shown, self.unsafe_fixes)?;
         files.changed.retain(|_, (old, new)| old != new);
         fixed.files = files.changed;
         Ok(fixed)
     }
 }
 
-/// The files of a bundle, in memory.
+/// A bundle in memory.
 struct BundleFiles<'a> {
-    shown: &'a Path,
     selection: &'a Selection,
-    contents: BTreeMap<String, Vec<u8>>,
-    dockerfile: Option<File>,
+    bundle: Bundle,
     /// The files that were changed: old text, new text.
     changed: BTreeMap<String, (String, String)>,
 }
@@ -140,23 +150,20 @@ struct BundleFiles<'a> {
 /// Returns the fix of a finding that counts, and its file.
 fn fix_of(finding: &Finding) -> Option<(&str, &FindingFix)> {
     match (&finding.file, &finding.fix, &finding.ignored) {
-        (Some(file), Some(fix), None) => Some((file, fix)),
+        (Some(file), Some(fix), None) => Some((fix.file.as_deref().unwrap_or(file), fix)),
         _ => None,
     }
 }
 
-impl Fixable for BundleFiles<'_> {
+impl FixTarget for BundleFiles<'_> {
     type Found = Vec<Finding>;
 
     fn size(&self, _: &Vec<Finding>) -> usize {
-        self.contents.values().map(Vec::len).sum()
+        self.bundle.files.iter().map(|file| file.bytes.len()).sum()
     }
 
     fn validate(&self) -> Result<Vec<Finding>> {
-        let mut bundle = read::bundle::files(&self.shown.display().to_string(), &self.contents);
-        bundle.dockerfile =
-            self.dockerfile.as_ref().and_then(|file| read::dockerfile::parse(&file.path, file.bytes.clone()));
-        Ok(rules::validate(&bundle, self.selection).findings)
+        Ok(olm_rules::validate(&self.bundle, self.selection).findings)
     }
 
     fn errors(found: &Vec<Finding>) -> usize {
@@ -165,7 +172,7 @@ impl Fixable for BundleFiles<'_> {
     }
 
     fn unread(found: &Vec<Finding>) -> Vec<&Finding> {
-        found.iter().filter(|finding| rules::UNREAD_INPUT.contains(&finding.rule)).collect()
+        found.iter().filter(|finding| olm_rules::UNREAD_INPUT.contains(&finding.rule)).collect()
     }
 
     fn fixes(found: &Vec<Finding>) -> impl Iterator<Item = &FindingFix> {
@@ -186,10 +193,8 @@ impl Fixable for BundleFiles<'_> {
         }
         let mut has_changed = false;
         for (file, fixes) in by_file {
-            let of_dockerfile = self.dockerfile.as_mut().filter(|one| one.path == file);
-            let bytes = of_dockerfile.map(|one| &mut one.bytes).or_else(|| self.contents.get_mut(file));
-            let Some(bytes) = bytes else { continue };
-            let Ok(text) = std::str::from_utf8(bytes) else { continue };
+            let Some(target) = self.bundle.source(file) else { continue };
+            let Ok(text) = std::str::from_utf8(&target.bytes) else { continue };
             let only: Vec<&FindingFix> = fixes.iter().map(|(_, fix)| *fix).collect();
             let (new, applied) = fix::apply(text, &only);
             if applied.is_empty() || new == text {
@@ -198,7 +203,7 @@ impl Fixable for BundleFiles<'_> {
             let what = |index: usize| (file.to_owned(), fixes[index].0, fixes[index].1.title.clone());
             done.extend(applied.into_iter().map(what));
             let old = text.to_owned();
-            *bytes = new.clone().into_bytes();
+            read::bundle::replace(&mut self.bundle, file, new.clone().into_bytes());
             self.changed.entry(file.to_owned()).or_insert_with(|| (old, String::new())).1 = new;
             has_changed = true;
         }
@@ -211,52 +216,56 @@ impl Fixable for BundleFiles<'_> {
 /// # Errors
 /// It is not a directory.
 fn is_catalog(directory: &str) -> Result<bool> {
-    if Location::of_image(directory)?.is_some() || !Path::new(directory).is_dir() {
+    let is_image = Location::of_image(directory)?.is_some();
+    if !is_image && !Path::new(directory).exists() {
+        bail!("cannot fix {directory}: there is no such directory");
+    }
+    if is_image || !Path::new(directory).is_dir() {
         bail!("cannot fix {directory}: expected a directory");
     }
     Ok(format::of(Path::new(directory))? == Format::Catalog)
 }
 
-/// Returns the files that the bundle in `directory` is validated from.
-fn texts(directory: &Path, shown: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
-    let bundle = read::bundle::directory(directory)?;
-    if let Some((file, reason)) = bundle.unreadable() {
+/// Reads the bundle in `directory`, which `shown` names to the user.
+fn load(directory: &Path, shown: &Path, selection: &Selection) -> Result<Bundle> {
+    let mut bundle = bundles::whole(directory, &Overlay::default(), selection)?;
+    let of_dockerfile = bundle.dockerfile.as_ref().and_then(|file| match &file.content {
+        Content::Unreadable(reason) => Some((file, reason.as_str())),
+        _ => None,
+    });
+    if let Some((file, reason)) = bundle.unreadable().or(of_dockerfile) {
         bail!("failed to read {}: {reason}", shown.join(&file.path).display());
     }
-    let mut texts = BTreeMap::new();
-    for file in bundle.files.iter().filter(|file| file.is_manifest() || file.is_metadata()) {
-        let bytes = read::file::read(&directory.join(&file.path), read::file::MAX_FILE_SIZE)
-            .with_context(|| format!("failed to read {}", shown.join(&file.path).display()))?;
-        texts.insert(file.path.clone(), bytes);
-    }
-    if texts.is_empty() {
+    if !bundle.files.iter().any(|file| file.is_manifest() || file.is_metadata()) {
         bail!(
             "cannot fix {}: expected a bundle, with files in manifests/ and metadata/, or a file-based catalog",
             shown.display()
         );
     }
-    Ok(texts)
+    bundle.path = shown.display().to_string();
+    Ok(bundle)
 }
 
 /// Writes the files of a bundle that change, all or none. A symbolic link within the bundle stays one.
 ///
 /// # Errors
-/// A file is a symbolic link that leads out of the bundle, or cannot be written: then nothing is written.
-fn write(fixed: &Fixed, lock: &mut DirectoryLock, shown: &Path) -> Result<()> {
+/// A file is a symbolic link that leads out of the bundle, was changed since it was read, or cannot be written: then nothing is
+/// written.
+fn write(fixed: &FixOutcome, lock: &mut DirectoryLock, shown: &Path) -> Result<()> {
     let root = lock.path();
     let mut tree = Tree::new();
     let mut beside = None;
-    for (file, (_, new)) in &fixed.files {
+    for (file, (old, new)) in &fixed.files {
         let path = root.join(file).canonicalize();
         let path = path.with_context(|| format!("failed to resolve {}", shown.join(file).display()))?;
         // The Dockerfile beside the bundle belongs to it.
         let is_beside = file == BESIDE && root.parent().is_some_and(|parent| path.starts_with(parent));
         match path.strip_prefix(root).ok().and_then(Path::to_str) {
             Some(name) => {
-                tree.file(name, new.as_bytes());
+                tree.file(name, Some(old), new.as_bytes());
             }
             None if is_beside => {
-                let mut pending = Pending::new(&path)?;
+                let mut pending = Pending::new(&path)?.if_unchanged(Some(old));
                 pending.append(new.as_bytes())?;
                 beside = Some(pending);
             }
@@ -269,7 +278,36 @@ fn write(fixed: &Fixed, lock: &mut DirectoryLock, shown: &Path) -> Result<()> {
     lock.write(&tree)?;
     // It is on the disk already, and only renamed.
     if let Some(pending) = beside {
-        pending.commit()?;
+        pending.commit().context("the files of the bundle were fixed, but not its Dockerfile")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fix_keeps_what_others_saved_meanwhile() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("bundle");
+        for file in ["manifests/a.yaml", "manifests/b.yaml"] {
+            std::fs::create_dir_all(root.join("manifests")).unwrap();
+            std::fs::write(root.join(file), "a: 1\n").unwrap();
+        }
+        let change = |old: &str, new: &str| (old.to_owned(), new.to_owned());
+        let mut fixed = FixOutcome::default();
+        for file in ["manifests/a.yaml", "manifests/b.yaml"] {
+            fixed.files.insert(file.to_owned(), change("a: 1\n", "a: 2\n"));
+        }
+        std::fs::write(root.join("manifests/b.yaml"), "a: 1 # edited\n").unwrap();
+        let mut locked = lock(&root).unwrap();
+        let error = write(&fixed, &mut locked, &root).unwrap_err();
+        assert!(matches!(
+            error.downcast_ref(),
+            Some(atomic_files::Error::Changed { path }) if path.ends_with("manifests/b.yaml")
+        ));
+        assert_eq!(std::fs::read_to_string(root.join("manifests/a.yaml")).unwrap(), "a: 1\n");
+        assert_eq!(std::fs::read_to_string(root.join("manifests/b.yaml")).unwrap(), "a: 1 # edited\n");
+    }
 }

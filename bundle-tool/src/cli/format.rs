@@ -3,22 +3,22 @@
 use clap::{Args, ValueEnum};
 
 /// The formats of a command.
-pub(super) trait Formats: ValueEnum + Clone + Send + Sync + 'static {
+pub(crate) trait Formats: ValueEnum + Clone + Send + Sync + 'static {
     /// The name of the format that is printed without the option.
     const DEFAULT: &'static str;
 }
 
 // The option, for the formats of one command.
 #[derive(Debug, Args)]
-pub(super) struct OutputOption<F: Formats> {
+pub(crate) struct OutputOption<F: Formats> {
     /// Output format
     #[arg(long, short, value_enum, default_value = F::DEFAULT)]
-    pub(super) output: F,
+    pub(crate) output: F,
 }
 
 /// The formats of most commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(crate) enum Format {
     /// Human-readable text
     Text,
     /// One JSON document

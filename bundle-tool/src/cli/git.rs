@@ -9,6 +9,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use oci_images::open_files;
+
 /// The maximum number of bytes that are read from one git command: a file, or a list of files.
 const MAX_OUTPUT: u64 = 64 << 20;
 /// The maximum number of bytes of messages that are kept.
@@ -32,7 +34,7 @@ const REPOSITORY_VARIABLES: [&str; 5] =
 /// # Errors
 ///
 /// git cannot be run, prints more than [`MAX_OUTPUT`] bytes, or runs longer than [`TIMEOUT`].
-pub(super) fn output(directory: &Path, args: &[&str]) -> io::Result<Result<Vec<u8>, String>> {
+pub(crate) fn output(directory: &Path, args: &[&str]) -> io::Result<Result<Vec<u8>, String>> {
     let mut command = Command::new("git");
     command
         .arg("-C")
@@ -68,7 +70,7 @@ pub(super) fn output(directory: &Path, args: &[&str]) -> io::Result<Result<Vec<u
 /// # Errors
 ///
 /// As [`output`].
-pub(super) fn status(directory: &Path, args: &[&str]) -> io::Result<Result<Vec<u8>, String>> {
+pub(crate) fn status(directory: &Path, args: &[&str]) -> io::Result<Result<Vec<u8>, String>> {
     let filters = match filters(directory)? {
         Ok(filters) => filters,
         Err(message) => return Ok(Err(message)),
@@ -128,6 +130,7 @@ struct Finished {
 fn run(command: &mut Command, limit: Duration) -> io::Result<Finished> {
     let deadline = Instant::now() + limit;
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    open_files::restore_limit(&child);
     let read = read(&mut child, deadline);
     if read.is_err() {
         // It may have ended by itself.
@@ -171,7 +174,7 @@ fn beginning(mut stream: impl Read + Send + 'static, limit: u64) -> Receiver<io:
 }
 
 /// Returns the first line of git's message, without its prefix.
-pub(super) fn first_line(message: &str) -> &str {
+pub(crate) fn first_line(message: &str) -> &str {
     let line = message.lines().next().unwrap_or_default();
     line.strip_prefix("fatal: ").or_else(|| line.strip_prefix("error: ")).unwrap_or(line)
 }

@@ -10,7 +10,7 @@ use clap::Args;
 use super::progress::progress;
 use oci_images::labels;
 use oci_images::layout::{Contents, Image, Platform};
-use oci_images::place::Place;
+use oci_images::location::ImageLocation;
 use oci_images::registry::{
     self, ClientCertificate, Deadline, IdleTimeout, Mirrors, Options, Parallel, Repository, Resolver,
     Timeout, certificate_directories,
@@ -19,7 +19,7 @@ use oci_images::registry::{
 // How registries are reached.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Registry options")]
-pub(super) struct Registries {
+pub(crate) struct RegistryArgs {
     /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
     #[arg(long, value_name = "FILE")]
     ca_file: Vec<PathBuf>,
@@ -43,15 +43,18 @@ pub(super) struct Registries {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     idle_timeout: Option<Duration>,
     /// Number of layers to transfer at once, between 1 and 64
-    #[arg(long, value_name = "NUMBER", default_value = "4", value_parser = clap::value_parser!(u8).range(1..=64))]
+    #[arg(long, value_name = "NUMBER", default_value = "4", value_parser = |text: &str| between::<u8>(text, 1, 64))]
     parallel: Option<u8>,
     /// When all requests must have ended, counted from the first one.
     #[arg(skip)]
     deadline: OnceLock<Deadline>,
+    /// Reach all registries as those that registries.conf calls insecure
+    #[arg(long, hide = true)]
+    insecure: bool,
 }
 
 /// Parses a duration such as `90s`, `10m` or `1h30m`: at least a second, at most a day.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let expected = || "expected a duration between 1s and 24h, such as 90s or 1h30m".to_owned();
     let duration: jiff::SignedDuration = text.parse().map_err(|_| expected())?;
     let duration = Duration::try_from(duration).map_err(|_| expected())?;
@@ -59,9 +62,9 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     if range.contains(&duration) { Ok(duration) } else { Err(expected()) }
 }
 
-impl Registries {
+impl RegistryArgs {
     /// Returns registries that are reached without arguments of their own; `plain_http` are hosts without TLS.
-    pub(super) fn new(
+    pub(crate) fn new(
         ca_file: Vec<PathBuf>,
         plain_http: Vec<String>,
         timeout: Duration,
@@ -71,13 +74,24 @@ impl Registries {
         Self { ca_file, plain_http, timeout, idle_timeout, ..Self::default() }
     }
 
+    /// Returns the same registries, which need neither a valid certificate nor TLS if `insecure`.
+    pub(crate) fn insecure(self, insecure: bool) -> Self {
+        Self { insecure, ..self }
+    }
+
+    /// Returns the same registries with another certificate authority.
+    pub(crate) fn with_authority(mut self, file: PathBuf) -> Self {
+        self.ca_file.push(file);
+        self
+    }
+
     /// Returns the same registries with a time for another task: it starts with the next call of [`Self::options`].
-    pub(super) fn for_another_task(&self, timeout: Duration) -> Self {
+    pub(crate) fn for_another_task(&self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), deadline: OnceLock::new(), ..self.clone() }
     }
 
     /// Returns the library's form of the arguments. The time for all requests starts with the first call.
-    pub(super) fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> Options {
         let (loopback, hosts): (Vec<_>, Vec<_>) = self.plain_http.iter().cloned().partition(String::is_empty);
         let mut options = Options::default();
         options.user_agent = Some(concat!("bundle-tool/", env!("CARGO_PKG_VERSION")).to_owned());
@@ -87,6 +101,7 @@ impl Registries {
             key: self.client_key.as_ref().unwrap_or(certificate).clone(),
         });
         options.skip_tls_verification = self.insecure_skip_tls_verify;
+        options.insecure = self.insecure;
         options.certificate_directories = certificate_directories(|name| std::env::var_os(name));
         options.mirrors = Mirrors::from_variables(|name| std::env::var_os(name));
         options.plain_http = !loopback.is_empty();
@@ -104,53 +119,62 @@ impl Registries {
     }
 }
 
+/// Parses a number between two others.
+pub(crate) fn between<T: TryFrom<u64> + Into<u64> + Copy>(text: &str, min: T, max: T) -> Result<T, String> {
+    let (min, max) = (min.into(), max.into());
+    let number = text.parse().ok().filter(|number| (min..=max).contains(number));
+    number
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| format!("must be between {min} and {max}"))
+}
+
 /// Where an image is that a REF names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Location(pub(super) Place);
+pub(crate) struct Location(pub(crate) ImageLocation);
 
 impl Location {
     /// Parses a REF that is not a directory: `oci:DIR`, `oci-archive:FILE`, `docker-archive:FILE` or the name of an image.
-    pub(super) fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         Ok(Self(text.parse()?))
     }
 
     /// Returns the only image in an OCI archive.
-    pub(super) fn archive(path: PathBuf) -> Self {
-        Self(Place::Archive(path, None))
+    pub(crate) fn archive(path: PathBuf) -> Self {
+        Self(ImageLocation::Archive(path, None))
     }
 
     /// Returns the path of an OCI archive.
-    pub(super) fn archive_path(&self) -> Option<&Path> {
+    pub(crate) fn archive_path(&self) -> Option<&Path> {
         match &self.0 {
-            Place::Archive(path, _) => Some(path),
+            ImageLocation::Archive(path, _) => Some(path),
             _ => None,
         }
     }
 
     /// Returns where the image is that a REF names; `None` if it names a directory.
-    pub(super) fn of_image(text: &str) -> Result<Option<Self>> {
-        Ok(Place::of_image(text)?.map(Self))
+    pub(crate) fn of_image(text: &str) -> Result<Option<Self>> {
+        Ok(ImageLocation::detect(text)?.map(Self))
     }
 
     /// Returns the name of an image in a registry.
-    pub(super) fn registry(&self) -> Option<&registry::Reference> {
+    pub(crate) fn registry(&self) -> Option<&registry::Reference> {
         match &self.0 {
-            Place::Registry(reference) => Some(reference),
+            ImageLocation::Registry(reference) => Some(reference),
             _ => None,
         }
     }
 
     /// Returns the image, with the bytes of its layers or with the repository that has them.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         &self,
         platform: &Platform,
-        registries: &Registries,
+        registries: &RegistryArgs,
     ) -> Result<(Image, Option<Repository>)> {
         Ok(self.0.image(platform, &registries.options(), &Resolver::from_env()).await?)
     }
 
     /// Returns the labels of a bundle or an index image, and the files that they refer to.
-    pub(super) async fn contents(&self, registries: &Registries) -> Result<Contents> {
+    pub(crate) async fn contents(&self, registries: &RegistryArgs) -> Result<Contents> {
         let (options, resolver) = (registries.options(), Resolver::from_env());
         let contents = self.0.contents(&options, &resolver, &progress(format!("pulling {}", self.0))).await?;
         if contents.labels.contains_key(labels::DATABASE) && !contents.is_catalog() {
@@ -158,25 +182,32 @@ impl Location {
                 "the image is an SQLite index, not a file-based catalog: convert it with `opm migrate` of opm 1.72 or earlier"
             );
         }
+        let is_bundle = contents.labels.contains_key(labels::PACKAGE) || !contents.files.is_empty();
+        if !is_bundle && !contents.is_catalog() {
+            bail!(
+                "the image is neither a catalog nor a bundle: it has neither the label `{}`, which `push catalog` sets, nor a bundle's labels or files",
+                labels::CONFIGS
+            );
+        }
         Ok(contents)
     }
 }
 
 /// Returns the name of an image as clusters know it, without `docker://`.
-pub(super) fn image_name(reference: &str) -> &str {
+pub(crate) fn image_name(reference: &str) -> &str {
     reference.strip_prefix("docker://").unwrap_or(reference)
 }
 
 /// Where an image is written: `--to`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target(pub(super) Place);
+pub(crate) struct ImageDestination(pub(crate) ImageLocation);
 
-impl std::str::FromStr for Target {
+impl std::str::FromStr for ImageDestination {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.parse() {
-            Ok(Place::Registry(_)) | Err(_) => {
+            Ok(ImageLocation::Registry(_)) | Err(_) => {
                 Err("expected oci:DIR, oci-archive:FILE or docker-archive:FILE".into())
             }
             Ok(place) => Ok(Self(place)),
@@ -186,12 +217,12 @@ impl std::str::FromStr for Target {
 
 /// Returns the program that the history of images names.
 #[allow(clippy::unnecessary_wraps, reason = "a field has this type")]
-pub(super) fn created_by() -> Option<String> {
+pub(crate) fn created_by() -> Option<String> {
     Some("bundle-tool".to_owned())
 }
 
 /// Returns the creation time of images: `SOURCE_DATE_EPOCH`, or 1970, so that the same input gives the same image.
-pub(super) fn created() -> Result<u64> {
+pub(crate) fn created() -> Result<u64> {
     match std::env::var("SOURCE_DATE_EPOCH") {
         Ok(text) if !text.is_empty() => text.parse().with_context(|| {
             format!("invalid SOURCE_DATE_EPOCH `{}`: expected seconds since 1970", text.escape_debug())
@@ -201,6 +232,11 @@ pub(super) fn created() -> Result<u64> {
             bail!("invalid SOURCE_DATE_EPOCH: expected seconds since 1970")
         }
     }
+}
+
+/// Parses an option that names an image as opm reads it in a catalog.
+pub(crate) fn catalog_image(text: &str) -> Result<String, String> {
+    olm_catalog::validate::check_image_reference(text).map(|()| text.to_owned())
 }
 
 #[cfg(test)]
@@ -218,8 +254,17 @@ mod tests {
     }
 
     #[test]
+    fn numbers_have_bounds() {
+        assert_eq!(between::<u8>("64", 1, 64), Ok(64));
+        for text in ["0", "65", "100000000000000000000", "-1", "a", ""] {
+            assert_eq!(between::<u8>(text, 1, 64), Err("must be between 1 and 64".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
     fn another_task_has_its_own_time() {
-        let first = Registries::new(Vec::new(), Vec::new(), Duration::from_mins(1), Duration::from_secs(30));
+        let first =
+            RegistryArgs::new(Vec::new(), Vec::new(), Duration::from_mins(1), Duration::from_secs(30));
         let timeout = first.options().timeout;
         assert_eq!(first.options().timeout, timeout);
         assert_eq!(first.clone().options().timeout, timeout);
@@ -230,7 +275,7 @@ mod tests {
     fn the_key_of_a_client_certificate_may_be_in_the_same_file() {
         let files = |key: Option<&str>| {
             let (client_cert, client_key) = (Some("client.pem".into()), key.map(PathBuf::from));
-            let registries = Registries { client_cert, client_key, ..Registries::default() };
+            let registries = RegistryArgs { client_cert, client_key, ..RegistryArgs::default() };
             let ClientCertificate { certificate, key } = registries.options().client_certificate.unwrap();
             (certificate, key)
         };
@@ -240,7 +285,9 @@ mod tests {
 
     #[test]
     fn targets_are_layouts_and_archives() {
-        assert_eq!("oci:x".parse(), Ok(Target(Place::Directory("x".into(), None))));
-        assert!("docker://x".parse::<Target>().is_err() && "oci:".parse::<Target>().is_err());
+        assert_eq!("oci:x".parse(), Ok(ImageDestination(ImageLocation::Directory("x".into(), None))));
+        assert!(
+            "docker://x".parse::<ImageDestination>().is_err() && "oci:".parse::<ImageDestination>().is_err()
+        );
     }
 }

@@ -11,11 +11,14 @@ use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
 use super::lock::lock;
-use super::scaffold::{directory_name, report, runtime_in, write};
-use crate::read::file;
-use crate::read::walk::{self, Entry, Kind, walk};
-use crate::scaffold::merge::{self, Existing};
-use crate::scaffold::{self, Error, Files, License, Project, Runtime, plugins, project, record, vendor};
+use super::scaffold::{ProjectFiles, directory_name, report, runtime_in, write};
+use olm_model::disk::file;
+use olm_model::disk::walk;
+use olm_model::disk::walk::{Entry, Kind, walk};
+use olm_model::read;
+use operator_scaffold::merge;
+use operator_scaffold::merge::Existing;
+use operator_scaffold::{Error, Files, License, Project, Runtime, plugins, project, record, vendor};
 
 /// The oldest version of Rust that scaffolded projects build with.
 const MIN_RUST: (u64, u64) = (1, 95);
@@ -34,7 +37,7 @@ Examples:
   # Package an existing operator
   bundle-tool init --from ~/src/lake-operator
   make -C ~/src/lake-operator -f Makefile.bundle bundle")]
-pub(super) struct Init {
+pub(crate) struct Init {
     /// Package the existing operator in this directory instead: only add files, without changing any
     #[arg(long, value_name = "DIR", conflicts_with_all = ["domain", "repo", "owner", "plugins", "runtime_path", "project_dir"])]
     from: Option<PathBuf>,
@@ -82,7 +85,7 @@ enum LicenseArg {
 }
 
 impl Init {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         if let Some(directory) = &self.from {
             return super::init_from::run(directory, self.project_name.as_deref(), self.quiet);
         }
@@ -90,7 +93,7 @@ impl Init {
         if !self.skip_cargo_version_check {
             check_cargo()?;
         }
-        let files = scaffold::render(&project)?;
+        let files = operator_scaffold::render(&project)?;
         let copies = vendor::copies(&project)?;
         let mut written: BTreeMap<&str, &[u8]> =
             files.values().map(|file| (file.path.as_str(), file.text.as_bytes())).collect();
@@ -99,9 +102,10 @@ impl Init {
         let mut lock = lock(&self.project_dir)?;
         // Another process may have been faster.
         check_empty(&self.project_dir, &written)?;
-        let mut plan = merge::plan::<Error>(&Files::new(), &files, Existing::Reject, |_| Ok(None))?;
-        let vendored = vendor::follow(&mut plan, &vendor::Digests::new(), &copies, |_| Ok::<_, Error>(None))?;
-        write(&mut lock, &project, files, vendored, &plan)?;
+        let there = ProjectFiles::new(&self.project_dir);
+        let mut plan = merge::plan(&Files::new(), &files, Existing::Reject, |path| there.text(path))?;
+        let vendored = vendor::follow(&mut plan, &vendor::Digests::new(), &copies, |path| there.bytes(path))?;
+        write(&mut lock, &there, &project, files, vendored, &plan)?;
         if !self.quiet {
             report(&plan, &self.project_dir)?;
             writeln!(
@@ -154,8 +158,8 @@ impl Init {
     }
 }
 
-/// Fails if a directory holds anything but hidden files, or a file that would be overwritten. What a killed `init` has left, of the
-/// files that are `written`, is no obstacle.
+/// Fails if a directory has anything but hidden files, or a file that would be overwritten. Files that are as they are `written`
+/// are accepted, so that a project whose `PROJECT` was lost can be initialized again.
 fn check_empty(directory: &Path, written: &BTreeMap<&str, &[u8]>) -> Result<()> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -208,13 +212,14 @@ fn is_written(directory: &Path, name: &str, written: &BTreeMap<&str, &[u8]>) -> 
     let Ok(entries) = walk(&path, options) else { return false };
     let is_written = |entry: &Entry| {
         let bytes = written.get(format!("{name}/{}", entry.name).as_str());
-        matches!(entry.kind, Kind::Directory) || bytes.is_some_and(|bytes| is_same(&entry.path, bytes))
+        matches!(entry.kind, Kind::Directory)
+            || bytes.is_some_and(|bytes| is_same(&path.join(&entry.below), bytes))
     };
     entries.iter().all(is_written)
 }
 
 fn is_same(path: &Path, bytes: &[u8]) -> bool {
-    file::read(path, file::MAX_FILE_SIZE).is_ok_and(|there| there == bytes)
+    file::read(path, read::MAX_FILE_SIZE).is_ok_and(|there| there == bytes)
 }
 
 /// Fails if cargo is not installed or too old.

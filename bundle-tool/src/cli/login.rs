@@ -7,8 +7,10 @@ use clap::Args;
 use oci_images::registry::{self, Credentials, Repository, Resolver};
 
 use super::exit::Exit;
-use super::images::Registries;
+use super::images::RegistryArgs;
 use super::runtime::runtime;
+use crate::terminal::{WARNING, stderr};
+use olm_cluster::Address;
 
 /// The maximum size of a password in bytes. Tokens of cloud providers have a few thousand.
 const MAX_PASSWORD: u64 = 64 << 10;
@@ -21,9 +23,9 @@ const MAX_PASSWORD: u64 = 64 << 10;
   # Log in for the repositories of one organization only
   bundle-tool login quay.io/example --username example+robot \\
     --password-stdin < token")]
-pub(super) struct Login {
+pub(crate) struct Login {
     /// Registry, or registry and beginning of the repository names
-    #[arg(value_name = "REGISTRY[/PATH]", value_parser = scope)]
+    #[arg(value_name = "REGISTRY[/PATH]")]
     scope: String,
     /// User name
     #[arg(long, short, value_name = "NAME")]
@@ -32,7 +34,7 @@ pub(super) struct Login {
     #[arg(long, required = true)]
     password_stdin: bool,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 #[derive(Debug, Args)]
@@ -42,9 +44,9 @@ pub(super) struct Login {
 
   # Remove the login for one organization
   bundle-tool logout quay.io/example")]
-pub(super) struct Logout {
+pub(crate) struct Logout {
     /// Registry, or registry and beginning of the repository names
-    #[arg(value_name = "REGISTRY[/PATH]", value_parser = scope)]
+    #[arg(value_name = "REGISTRY[/PATH]")]
     scope: String,
 }
 
@@ -58,13 +60,20 @@ fn scope(text: &str) -> Result<String, String> {
         Ok(name) if is_host && name.registry() == host && name.tag().is_none_or(|tag| tag == "latest") => {
             Ok(text.to_owned())
         }
-        _ => Err("expected a registry, such as quay.io or registry.example.com:5000/team".into()),
+        _ => {
+            let user = if text.contains('@') { ", without a user, who is set with --username" } else { "" };
+            Err(format!(
+                "invalid registry `{}`: expected a name, such as quay.io or registry.example.com:5000/team{user}",
+                Address::new(text)
+            ))
+        }
     }
 }
 
 impl Login {
-    pub(super) fn run(self) -> Result<Exit> {
-        let Self { scope, username, password_stdin: _, registries } = self;
+    pub(crate) fn run(self) -> Result<Exit> {
+        let Self { scope: given, username, password_stdin: _, registries } = self;
+        let scope = scope(&given).map_err(anyhow::Error::msg)?;
         if username.is_empty() || username.contains(':') {
             bail!("invalid user name: it must neither be empty nor contain `:`");
         }
@@ -83,9 +92,9 @@ impl Login {
         let credentials = Credentials::basic(&username, password);
         let login = runtime()?.block_on(registry::log_in(host, credentials, &registries.options()))?;
         let stored = Resolver::from_env().log_in(&scope, &username, password)?;
-        let mut out = io::stderr().lock();
+        let mut out = stderr().lock();
         if login == registry::Login::NotRequired {
-            writeln!(out, "warning: {host} does not ask for a login; the password was not verified")?;
+            writeln!(out, "{WARNING} {host} does not ask for a login; the password was not verified")?;
         }
         writeln!(out, "Logged in to {scope}; stored in {stored}")?;
         Ok(Exit::Success)
@@ -93,15 +102,15 @@ impl Login {
 }
 
 impl Logout {
-    pub(super) fn run(self) -> Result<Exit> {
-        let Self { scope } = self;
+    pub(crate) fn run(self) -> Result<Exit> {
+        let scope = scope(&self.scope).map_err(anyhow::Error::msg)?;
         let removed = Resolver::from_env().log_out(&scope)?;
         if removed.is_empty() {
             bail!(
                 "not logged in to {scope}; `bundle-tool auth explain {scope}/NAME` shows which files are read"
             );
         }
-        let mut out = io::stderr().lock();
+        let mut out = stderr().lock();
         for stored in removed {
             writeln!(out, "Removed the login for {scope} from {stored}")?;
         }
@@ -125,5 +134,7 @@ mod tests {
             let parsed = scope(text);
             assert!(parsed.is_err() || text == "quay.io/", "{text}: {parsed:?}");
         }
+        let error = scope("user:hunter2@127.0.0.1:1").unwrap_err();
+        assert!(error.contains("`127.0.0.1:1`") && !error.contains("hunter2"), "{error}");
     }
 }

@@ -3,24 +3,27 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufReader};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
 
-use super::catalog::validate::{OpenshiftOption, validate as validate_catalog};
+use super::bundles;
+use super::catalog::load::decoded;
+use super::catalog::validate::OpenshiftOption;
+use super::error_help::with_help;
 use super::exit::Exit;
-use super::remedy::with_help;
-use super::settings::Choice;
-use super::validate::validate_directory;
+use super::settings::RuleArgs;
 use crate::lsp::{self, End, Failure, Item, Validated};
-use crate::model::bundle::ANNOTATIONS_FILE;
-use crate::model::dockerfile::BESIDE;
-use crate::read;
-use crate::read::file::MAX_FILE_SIZE;
-use crate::read::format::Root;
-use crate::read::overlay::Overlay;
-use crate::read::settings::SettingsError;
-use crate::report::Lines;
+use crate::settings::SettingsError;
+use olm_model::bundle::ANNOTATIONS_FILE;
+use olm_model::disk;
+use olm_model::disk::Directory;
+use olm_model::disk::format::Root;
+use olm_model::disk::overlay::Overlay;
+use olm_model::dockerfile::BESIDE;
+use olm_model::read::MAX_FILE_SIZE;
+use olm_rules::Selection;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -29,22 +32,22 @@ use crate::report::Lines;
 
   # Validate as OperatorHub.io does
   bundle-tool lsp --profile operatorhub")]
-pub(super) struct Lsp {
+pub(crate) struct Lsp {
     #[command(flatten)]
-    choice: Choice,
+    choice: RuleArgs,
     /// The only transport; many editors name it
     #[arg(long, hide = true)]
     stdio: bool,
 }
 
 impl Lsp {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let Self { choice, stdio: _ } = self;
         // Options that are invalid are reported at once.
         choice.selections()?;
         let validate = move |root: &Root, overlay: &Overlay| match root {
             Root::Bundle(path) => bundle(&choice, path, overlay),
-            Root::Catalog(path) => catalog(path, overlay),
+            Root::Catalog(path) => catalog(&choice, path, overlay),
         };
         let end = lsp::serve(BufReader::new(io::stdin()), &mut io::stdout().lock(), Box::new(validate))?;
         Ok(match end {
@@ -55,22 +58,10 @@ impl Lsp {
 }
 
 /// Validates a bundle. Settings are read each time: they may have changed.
-fn bundle(choice: &Choice, path: &Path, overlay: &Overlay) -> Result<Validated, Failure> {
-    let selections = choice.selections().map_err(|error| failed(&error))?;
-    let selection = selections.of(Some(path)).map_err(|error| {
-        let mut failure = failed(&error);
-        let settings = selections.file(Some(path));
-        failure.place = settings.map(|file| match error.downcast_ref() {
-            Some(SettingsError::Invalid { position, message, .. }) => {
-                failure.message.clone_from(message);
-                (file, (position.line, position.column))
-            }
-            _ => (file, (1, 1)),
-        });
-        failure
-    })?;
-    let bundle = read::bundle::directory_with(path, overlay).map_err(|error| failed(&error.into()))?;
-    let (bundle, report) = validate_directory(bundle, path, overlay, &selection);
+fn bundle(choice: &RuleArgs, path: &Path, overlay: &Overlay) -> Result<Validated, Failure> {
+    let selection = selection(choice, path)?;
+    let bundle = bundles::whole(path, overlay, &selection).map_err(|error| failed(&error.into()))?;
+    let report = olm_rules::validate(&bundle, &selection);
     let mut names = bundle.files.iter().filter(|file| file.is_manifest()).map(|file| &file.path);
     let main = bundle.file(ANNOTATIONS_FILE).map(|file| &file.path).or_else(|| names.next()).cloned();
     let findings = report.findings.into_iter().filter(|finding| finding.ignored.is_none());
@@ -83,29 +74,46 @@ fn bundle(choice: &Choice, path: &Path, overlay: &Overlay) -> Result<Validated, 
     Ok(Validated { items, texts, main })
 }
 
+/// Returns the user's settings for a bundle or a catalog.
+fn selection(choice: &RuleArgs, path: &Path) -> Result<Arc<Selection>, Failure> {
+    let selections = choice.selections().map_err(|error| failed(&error))?;
+    selections.for_directory(Some(path)).map_err(|error| {
+        let mut failure = failed(&error);
+        let settings = selections.file(Some(path));
+        failure.place = settings.map(|file| match error.downcast_ref() {
+            Some(SettingsError::Invalid { position, message, .. }) => {
+                failure.message.clone_from(message);
+                (file, (position.line, position.column))
+            }
+            _ => (file, (1, 1)),
+        });
+        failure
+    })
+}
+
 /// Validates a catalog.
-fn catalog(path: &Path, overlay: &Overlay) -> Result<Validated, Failure> {
-    let sources = read::catalog::sources_with(path, overlay);
+fn catalog(choice: &RuleArgs, path: &Path, overlay: &Overlay) -> Result<Validated, Failure> {
+    let selection = selection(choice, path)?;
+    let sources = disk::catalog::sources_with(path, overlay);
+    let directory = Directory::open(path);
     let openshift = OpenshiftOption::default().of(path);
-    let report = sources.and_then(|sources| validate_catalog(sources, openshift));
-    let report = report.map_err(|error| failed(&error.into()))?;
-    let mut items: Vec<Item> = report.problems.into_iter().map(Item::from).collect();
+    let report = sources
+        .and_then(|sources| Ok(olm_catalog::validate::report("", decoded(sources)?, openshift, &selection)));
+    let mut report = report.map_err(|error| failed(&error.into()))?;
     let mut texts = BTreeMap::new();
-    for name in items.iter().filter_map(|item| item.file.as_ref()) {
+    for name in report.findings.iter().filter_map(|finding| finding.file.as_ref()) {
         if !texts.contains_key(name) {
-            // Without its text, a file has its problems without their extent.
-            let text = overlay.read(&path.join(name), MAX_FILE_SIZE).unwrap_or_default();
+            // If a file cannot be read, its findings are reported without their extent.
+            let text = match &directory {
+                Ok(directory) => overlay.read(directory, name, MAX_FILE_SIZE).unwrap_or_default(),
+                Err(_) => Vec::new(),
+            };
             texts.insert(name.clone(), text);
         }
     }
-    let lines: BTreeMap<&str, Lines<'_>> =
-        texts.iter().map(|(name, text)| (name.as_str(), Lines::new(text))).collect();
-    for item in &mut items {
-        let lines = item.file.as_deref().and_then(|file| lines.get(file));
-        if let (Some(lines), Some((line, column))) = (lines, item.place) {
-            item.end_column = lines.excerpt(line, column).map(|excerpt| excerpt.end_column);
-        }
-    }
+    olm_rules::add_excerpts(&mut report.findings, |name| texts.get(name).map(Vec::as_slice));
+    let findings = report.findings.into_iter().filter(|finding| finding.ignored.is_none());
+    let items = findings.map(|finding| Item { is_of_catalog: true, ..Item::from(finding) }).collect();
     Ok(Validated { items, texts, main: None })
 }
 

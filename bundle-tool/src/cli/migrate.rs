@@ -9,26 +9,28 @@ use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
-use super::bundles::{self, Target};
+use super::bundles::{self, ValidateInput};
 use super::catalog::contents;
 use super::cluster::{Connection, check_namespace};
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
-use super::images::{Location, Registries};
+use super::images::{Location, RegistryArgs};
 use super::runtime::{SharedRuntime, runtime};
-use crate::catalog::validate::{check_package_name, heads, link};
-use crate::cluster::kinds;
-use crate::cluster::queries::{ANY, NOT_COPIED};
-use crate::cluster::snapshot::name_of;
-use crate::cluster::v1::manifests::{API, ClusterCatalog, ClusterExtension};
-use crate::cluster::v1::migrate::{Blocker, Operator, Plan, bundle_of, observe, yaml};
-use crate::model::csv::ClusterServiceVersion;
-use crate::model::text::{counted, printable};
-use crate::model::{Annotations, Bundle};
-use crate::read;
-use crate::read::catalog::Source;
-use crate::report::{Severity, Suite};
-use crate::rules::{self, Extension, Selection, dns_subdomain};
+use crate::terminal::{NOTE, stderr};
+use kube_yaml::text::{counted, printable, write_json};
+use olm_catalog::validate::{check_package_name, heads, resolve};
+use olm_cluster::kinds;
+use olm_cluster::queries::{ANY, NOT_COPIED};
+use olm_cluster::snapshot::name_of;
+use olm_cluster::v1::manifests::{API, ClusterCatalog, ClusterExtension};
+use olm_cluster::v1::migrate::{Blocker, Operator, Plan, bundle_of, observe, yaml};
+use olm_model::csv::ClusterServiceVersion;
+use olm_model::disk;
+use olm_model::read;
+use olm_model::read::catalog::Source;
+use olm_model::report::{Severity, Suite};
+use olm_model::{Annotations, Bundle};
+use olm_rules::{Extension, Selection, dns_subdomain};
 
 /// The maximum number of objects that the API server is asked for one by one.
 const MAX_CRDS: usize = 500;
@@ -47,7 +49,7 @@ const MAX_CHANNELS: usize = 10;
   # Print the manifests for one package of a catalog
   bundle-tool migrate quay.io/example/catalog:latest \\
     --package gizmo-operator --output yaml")]
-pub(super) struct Migrate {
+pub(crate) struct Migrate {
     /// Package that is installed on the cluster; or a bundle or a catalog: a directory, a file, `oci:DIR`,
     /// `oci-archive:FILE` or an image name
     #[arg(value_name = "PACKAGE|REF")]
@@ -69,7 +71,7 @@ pub(super) struct Migrate {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -87,7 +89,7 @@ impl Formats for Output {
 }
 
 impl Migrate {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         self.connection.check_namespace()?;
         self.watch_namespace.as_deref().map_or(Ok(()), check_namespace)?;
         if let Some(image) = &self.catalog_image
@@ -100,24 +102,23 @@ impl Migrate {
         if is_package && Path::new(&self.target).exists() {
             let target = &self.target;
             writeln!(
-                io::stderr(),
-                "note: planning for the installed package `{target}`; to plan for the path, pass `./{target}`"
+                stderr(),
+                "{NOTE} planning for the installed package `{target}`; to plan for the path, pass `./{target}`"
             )?;
         }
         let plans = if is_package { self.of_cluster()? } else { self.of_reference()? };
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
-            Output::Text => text(&plans, &mut out)?,
+            Output::Text => write_text(&plans, &mut out)?,
             Output::Yaml => {
                 // On a terminal and in a log, the reason why there is no manifest.
                 for plan in plans.iter().filter(|plan| !plan.movable) {
-                    blockers(plan, &mut io::stderr().lock())?;
+                    blockers(plan, &mut stderr().lock())?;
                 }
                 out.write_all(yaml(&plans).as_bytes())?;
             }
             Output::Json => {
-                serde_json::to_writer_pretty(&mut out, &json!({"version": 1, "plans": plans}))?;
-                writeln!(out)?;
+                write_json(&json!({"version": 1, "plans": plans}), &mut out)?;
             }
         }
         out.flush()?;
@@ -212,13 +213,15 @@ impl Migrate {
         };
         let image = |location: &Location| location.registry().map(|_| self.target.clone());
         match target {
-            Target::Directory(path) => self.of_bundle(&bundles::directory(&path)?),
-            Target::Catalog(path) => {
-                let sources = read::catalog::sources(&path);
+            ValidateInput::Directory(path) => {
+                self.of_bundle(&bundles::directory(&path, &Selection::default())?)
+            }
+            ValidateInput::Catalog(path) => {
+                let sources = disk::catalog::sources(&path);
                 self.of_catalog(sources.with_context(|| format!("failed to read {}", self.target))?, None)
             }
-            Target::StandardInput(sources) => self.of_catalog(sources.take(), None),
-            Target::Image { ref location, .. } => {
+            ValidateInput::StandardInput(sources) => self.of_catalog(sources.take(), None),
+            ValidateInput::Image { ref location, .. } => {
                 match bundles::image(&self.target, location, &self.registries, &shared)? {
                     bundles::Content::Bundle(bundle) => self.of_bundle(&bundle),
                     bundles::Content::Catalog(sources) => {
@@ -260,7 +263,7 @@ impl Migrate {
     fn of_catalog(&self, sources: Vec<Source>, image: Option<&str>) -> Result<Vec<Plan>> {
         let failed = || format!("failed to read {}", self.target);
         let (blobs, kept) = contents::read(sources, |bundle| bundle).with_context(failed)?;
-        let (mut packages, _) = link(&blobs);
+        let (mut packages, _) = resolve(&blobs);
         super::catalog::load::select([&mut packages], self.package.as_deref())?;
         if packages.is_empty() {
             bail!("{} contains no packages", self.target);
@@ -373,7 +376,7 @@ fn check(operator: &mut Operator, bundle: &Bundle) {
     let mut selection =
         Selection { suites: vec![Suite::Olmv1], without_comments: true, ..Selection::default() };
     selection.settings.extension = Some(Extension { config, namespace });
-    let report = rules::validate(bundle, &selection);
+    let report = olm_rules::validate(bundle, &selection);
     for finding in report.findings.into_iter().filter(|finding| finding.suite == Suite::Olmv1) {
         match finding.severity {
             Severity::Error => {
@@ -401,7 +404,7 @@ fn catalog_name(image: &str) -> String {
 }
 
 /// Prints what blocks each move and, of a single plan, the notes and steps.
-fn text(plans: &[Plan], out: &mut impl Write) -> io::Result<()> {
+fn write_text(plans: &[Plan], out: &mut impl Write) -> io::Result<()> {
     for plan in plans {
         blockers(plan, out)?;
     }
@@ -441,7 +444,7 @@ fn steps(plan: &Plan, out: &mut impl Write) -> io::Result<()> {
         if !step.manifests.is_empty() {
             writeln!(out, "kubectl apply -f - <<'EOF'")?;
             for manifest in &step.manifests {
-                write!(out, "---\n{}", crate::model::yaml::emit(manifest))?;
+                write!(out, "---\n{}", kube_yaml::emit(manifest))?;
             }
             writeln!(out, "EOF")?;
         }

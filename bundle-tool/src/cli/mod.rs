@@ -12,11 +12,14 @@ mod copy;
 mod create;
 mod diff;
 mod doctor;
+mod dropin;
 mod edit;
+mod error_help;
 mod exit;
 mod explain;
 mod fix;
-mod fixed;
+mod fix_outcome;
+mod fixpoint;
 mod format;
 mod generate;
 mod git;
@@ -28,21 +31,23 @@ mod lock;
 mod login;
 mod lsp;
 mod man;
+mod markdown;
 mod migrate;
+mod migrate_project;
 mod mirror;
 mod must_gather;
 mod olm;
 mod online;
 mod outputs;
+mod padding;
 mod progress;
 mod pull_request;
 mod push;
 mod registry;
-mod remedy;
+
 mod render;
 mod rendering;
 mod report;
-mod rounds;
 mod rules;
 mod run;
 mod runtime;
@@ -54,6 +59,7 @@ mod settings;
 mod signals;
 mod stdin;
 mod suites;
+mod support;
 mod test;
 mod update;
 mod validate;
@@ -63,15 +69,25 @@ mod versions;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use oci_images::open_files;
 
 pub use exit::Exit;
 use exit::{is_broken_pipe, print_error};
 
 /// Package Kubernetes operators for OLM: generate, validate and push bundles, and build file-based catalogs
 #[derive(Debug, Parser)]
-#[command(name = "bundle-tool", version, propagate_version = true, after_long_help = EXAMPLES)]
+#[command(name = "bundle-tool", version, after_long_help = EXAMPLES)]
 struct Cli {
+    /// When to print colors: `auto` (on terminals, unless `NO_COLOR` is set), `always` or `never`
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    color: crate::terminal::Color,
     #[command(subcommand)]
     command: Command,
 }
@@ -85,7 +101,10 @@ Examples:
   bundle-tool validate ./bundle
 
   # Push it as a bundle image
-  bundle-tool push bundle ./bundle quay.io/example/gizmo-bundle:v1.2.0";
+  bundle-tool push bundle ./bundle quay.io/example/gizmo-bundle:v1.2.0
+
+  # Print the versions of Kubernetes, OLM and other programs that the rules reproduce
+  bundle-tool --version --verbose";
 
 // The arguments of a command are built when it is called: those of all would take most of the time of a short run. So the
 // texts that describe commands are here, and groups of options have comments that clap does not take for such a text.
@@ -203,6 +222,15 @@ enum Command {
     ///
     /// Exit status: 0 if everything can be moved, 1 if something is blocked, 2 if the plan cannot be made.
     Migrate(migrate::Migrate),
+    /// Replace calls of operator-sdk and opm in a project
+    ///
+    /// Finds the command lines of operator-sdk and opm in Makefiles, shell scripts, GitHub workflows, GitLab CI, Tekton tasks and
+    /// Dockerfiles, and prints what each becomes and the changes as a diff; --write applies them. Variables in arguments are kept.
+    /// A command line without a native equivalent is run through `bundle-tool operator-sdk` or `bundle-tool opm`, which accept
+    /// the same arguments.
+    ///
+    /// Exit status: 0 on success, 2 if DIR has no call of these tools or cannot be read or written, with nothing written.
+    MigrateProject(migrate_project::MigrateProject),
     /// Mirror bundles and catalogs with all their related images into another registry or an OCI layout
     ///
     /// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the
@@ -222,6 +250,17 @@ enum Command {
     Mirror(mirror::Mirror),
     /// Install, inspect or remove OLM
     Olm(olm::Olm),
+    /// Run a command of operator-sdk
+    ///
+    /// Accepts the command line of operator-sdk 1.42: flags, defaults, exit status, and the texts that scripts look for. A link to
+    /// bundle-tool with the name operator-sdk does the same, so that a project's Makefile and scripts need no change.
+    /// `$BUNDLE_TOOL_OPERATOR_SDK_VERSION` sets the version that `version` prints.
+    OperatorSdk(dropin::OperatorSdk),
+    /// Run a command of opm
+    ///
+    /// Accepts the command line of opm 1.73 for file-based catalogs: flags, defaults, exit status and output. A link to
+    /// bundle-tool with the name opm does the same. `$BUNDLE_TOOL_OPM_VERSION` sets the version that `version` prints.
+    Opm(dropin::Opm),
     /// Build an image and push it to a registry, or write it to an OCI layout
     ///
     /// The same input gives the same digest on every machine. Prints the image's name by digest.
@@ -264,6 +303,14 @@ enum Command {
     /// Prints its address on standard output when it is ready to serve (with --http, also the URL on a second line) and
     /// runs until SIGINT or SIGTERM, after which calls in progress have 10 seconds to complete.
     Serve(serve::Serve),
+    /// Show which versions of Kubernetes and OpenShift bundles install on
+    ///
+    /// Validates each bundle for every version, and prints a matrix with the reasons why it is rejected, and the APIs that
+    /// are deprecated or removed. A version that a bundle does not claim with spec.minKubeVersion or its OpenShift versions
+    /// is not counted as rejected. Of a catalog, only what its bundles declare is known.
+    ///
+    /// Exit status: 0 if no claimed version rejects a bundle, 1 if one does, 2 if a REF cannot be read.
+    Support(support::Support),
     /// Test operators on a cluster with OLM
     Test(test::Test),
     /// Merge the scaffold of this version of bundle-tool into a project
@@ -304,13 +351,26 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     report_file_size_limit();
-    raise_file_limit();
+    open_files::raise_limit();
+    limit_threads();
     // The name under which the probes of catalog pods call the program.
     if is_called("grpc_health_probe") {
         return serve::probe();
     }
+    if let Some(status) = dropin::run_as_called() {
+        return status;
+    }
+    if asks_for_all_versions() {
+        return verbose_version();
+    }
     let cli = Cli::parse();
-    match run(cli.command) {
+    cli.color.apply();
+    let result = match cli.command {
+        Command::OperatorSdk(command) => return command.run(),
+        Command::Opm(command) => return command.run(),
+        command => run(command),
+    };
+    match result {
         Ok(exit) => exit.into(),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -318,6 +378,23 @@ pub fn main() -> ExitCode {
             let _ = print_error(&error);
             Exit::Failure.into()
         }
+    }
+}
+
+/// Returns whether the arguments are `--version --verbose`, as those of rustc.
+fn asks_for_all_versions() -> bool {
+    let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    arguments.sort_unstable();
+    arguments == ["--verbose", "--version"]
+}
+
+/// Prints the version, and the versions of the programs that the rules reproduce.
+fn verbose_version() -> ExitCode {
+    let text = format!("bundle-tool {}\n{}", env!("CARGO_PKG_VERSION"), olm_model::kubernetes::reproduced());
+    match std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(_) => Exit::Failure.into(),
     }
 }
 
@@ -334,11 +411,50 @@ fn report_file_size_limit() {
     let _ = signal_hook::flag::register(libc::SIGXFSZ, std::sync::Arc::default());
 }
 
-/// Raises the number of files that may be open to what the system allows: each layer in transfer is one.
-fn raise_file_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    // Without it, images of a few hundred layers still work.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+/// The maximum number of threads that rayon starts: it waits for all of them, even if the system has fewer.
+const MAX_THREADS: usize = 256;
+
+/// Limits what `RAYON_NUM_THREADS` asks for to [`MAX_THREADS`].
+fn limit_threads() {
+    let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|number| number.parse::<usize>().ok());
+    if asked.is_some_and(|number| number > MAX_THREADS) {
+        // Without these threads, the work runs on the caller's.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(MAX_THREADS).build_global();
+    }
+}
+
+/// Runs a native command line: what follows the program's name.
+fn run_native(arguments: &[std::ffi::OsString]) -> anyhow::Result<Exit> {
+    let name = std::ffi::OsString::from("bundle-tool");
+    let cli = Cli::try_parse_from(std::iter::once(&name).chain(arguments));
+    run(cli.map_err(|error| anyhow::anyhow!(clap_message(&error)))?.command)
+}
+
+/// Returns the native command with a path. `--version` is the program itself.
+fn native_command(path: &[&str]) -> Option<clap::Command> {
+    let mut command = Cli::command();
+    command.build();
+    path.iter()
+        .filter(|name| !name.starts_with('-'))
+        .try_fold(command, |command, name| command.find_subcommand(name).cloned())
+}
+
+/// Checks whether the program accepts a native command line: what follows its name.
+///
+/// # Errors
+/// The message of the error that it would print.
+fn parse_native(arguments: &[&str]) -> Result<(), String> {
+    match Cli::try_parse_from(std::iter::once(&"bundle-tool").chain(arguments)) {
+        Err(error) if error.use_stderr() => Err(clap_message(&error)),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the message of an error of clap, without its usage.
+fn clap_message(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    first.trim_start_matches("error: ").to_owned()
 }
 
 fn run(command: Command) -> anyhow::Result<Exit> {
@@ -357,7 +473,9 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Init(command) => command.run(),
         Command::Man(command) => command.run(Cli::command()),
         Command::Migrate(command) => command.run(),
+        Command::MigrateProject(command) => command.run(),
         Command::Olm(command) => command.run(),
+        Command::OperatorSdk(_) | Command::Opm(_) => anyhow::bail!("a command of another tool within one"),
         Command::Inspect(command) => command.run(),
         Command::Login(command) => command.run(),
         Command::Logout(command) => command.run(),
@@ -371,6 +489,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Scorecard(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Serve(command) => command.run(),
+        Command::Support(command) => command.run(),
         Command::Test(command) => command.run(),
         Command::Update(command) => command.run(),
         Command::Validate(command) => command.run(),

@@ -1,50 +1,56 @@
 //! A must-gather: the objects and logs of a cluster in a directory.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use crate::cluster::Snapshot;
-use crate::cluster::diagnose::Log;
-use crate::model::text::{printable, shortened, with_causes};
-use crate::read;
+use crate::terminal::{WARNING, stderr};
+use kube_yaml::text::{printable, shortened, with_causes};
+use olm_cluster::Snapshot;
+use olm_cluster::diagnose::Log;
+use olm_model::disk;
+use olm_model::disk::Directory;
+use olm_model::read;
+use olm_model::read::Unreadable;
 
 /// The maximum number of skipped files that are named.
 const MAX_SKIPPED: usize = 5;
 
 /// Names files that were skipped: what is wrong may be in one of them.
 fn warn_of(skipped: &[read::manifests::ManifestError]) -> io::Result<()> {
-    let mut err = io::stderr().lock();
+    let mut err = stderr().lock();
     for error in skipped.iter().take(MAX_SKIPPED) {
-        writeln!(err, "warning: skipped a file: {}", printable(&shortened(&with_causes(error), 500)))?;
+        writeln!(err, "{WARNING} skipped a file: {}", printable(&shortened(&with_causes(error), 500)))?;
     }
     if skipped.len() > MAX_SKIPPED {
-        writeln!(err, "warning: skipped {} more files", skipped.len() - MAX_SKIPPED)?;
+        writeln!(err, "{WARNING} skipped {} more files", skipped.len() - MAX_SKIPPED)?;
     }
     Ok(())
 }
 
 /// The objects of a must-gather, and where its logs are.
-pub(super) struct MustGather {
+pub(crate) struct MustGather {
     /// The objects.
-    pub(super) snapshot: Snapshot,
-    /// The files of logs, by their path from `namespaces` on.
+    pub(crate) snapshot: Snapshot,
+    /// The directory; `None` if it is one file.
+    root: Option<Directory>,
+    /// The files of logs below it, by their path from `namespaces` on.
     logs: BTreeMap<String, PathBuf>,
 }
 
 impl MustGather {
     /// Reads a directory. Files that are not Kubernetes objects are skipped, with a warning.
-    pub(super) fn read(directory: &Path) -> Result<Self> {
+    pub(crate) fn read(directory: &Path) -> Result<Self> {
         let mut snapshot = Snapshot::default();
         let mut logs = BTreeMap::new();
         let mut read = 0_u64;
-        let (files, mut skipped) = read::manifests::readable(directory)?;
+        let root = Directory::open(directory).ok();
+        let (files, mut skipped) = disk::manifests::readable(directory)?;
         for path in files {
             if let Some(name) = log_name(&path) {
-                logs.insert(name, path);
+                logs.insert(name, path.strip_prefix(directory).unwrap_or(&path).to_owned());
                 continue;
             }
             let is_manifest = path
@@ -53,7 +59,11 @@ impl MustGather {
             if !is_manifest {
                 continue;
             }
-            read += path.metadata().map_or(0, |metadata| metadata.len());
+            let below = path.strip_prefix(directory).unwrap_or(&path);
+            read += root
+                .as_ref()
+                .and_then(|root| root.file(below).ok())
+                .map_or(0, |(_, metadata)| metadata.len());
             if read > MAX_BYTES {
                 bail!(
                     "the manifests in {} exceed {MAX_BYTES} bytes; pass the directory of one namespace",
@@ -61,7 +71,7 @@ impl MustGather {
                 );
             }
             // A must-gather contains files that are cut off or are not Kubernetes objects.
-            match read::manifests::files(directory, vec![path]) {
+            match disk::manifests::files(directory, vec![path]) {
                 Ok(documents) => {
                     for document in documents {
                         snapshot.add(document.tree.root().to_json());
@@ -81,12 +91,12 @@ impl MustGather {
             );
         }
         snapshot.deduplicate();
-        Ok(Self { snapshot, logs })
+        Ok(Self { snapshot, root, logs })
     }
 
     /// Returns the last lines of a container's log: of its previous run if the current one has written nothing. Empty if
     /// the must-gather has none.
-    pub(super) fn last_lines(&self, log: &Log) -> String {
+    pub(crate) fn last_lines(&self, log: &Log) -> String {
         let Log { namespace, pod, container } = log;
         ["current", "previous"]
             .iter()
@@ -94,7 +104,7 @@ impl MustGather {
                 self.logs
                     .get(&format!("namespaces/{namespace}/pods/{pod}/{container}/{container}/logs/{run}.log"))
             })
-            .map(|path| tail(path).unwrap_or_default())
+            .map(|below| self.root.as_ref().and_then(|root| tail(root, below).ok()).unwrap_or_default())
             .find(|lines| !lines.is_empty())
             .unwrap_or_default()
     }
@@ -111,10 +121,9 @@ fn log_name(path: &Path) -> Option<String> {
 }
 
 /// Returns the last lines of a file.
-fn tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(io::SeekFrom::Start(length.saturating_sub(MAX_TAIL)))?;
+fn tail(root: &Directory, below: &Path) -> Result<String, Unreadable> {
+    let (mut file, metadata) = root.file(below)?;
+    file.seek(io::SeekFrom::Start(metadata.len().saturating_sub(MAX_TAIL)))?;
     let mut bytes = Vec::new();
     file.take(MAX_TAIL).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);

@@ -13,16 +13,21 @@ use super::exit::Exit;
 use super::format::{Format, OutputOption};
 use super::images::duration;
 use super::runtime::runtime;
-use crate::cluster::olm::{self, Mirror, Options, Status};
-use crate::cluster::{Deadline, Snapshot};
-use crate::model::text::printable;
-use crate::read;
+use crate::terminal::{NOTE, stderr};
+use kube_yaml::text::{printable, write_json};
+use olm_cluster::olm;
+use olm_cluster::olm::{Mirror, Options, Prepared, Status};
+use olm_cluster::{Deadline, Snapshot};
+use olm_model::disk;
+use olm_model::read;
 
 /// The maximum size of one file of manifests: the CRDs of OLM 0.46 have 650 KB.
 const MAX_MANIFESTS: u64 = 16 << 20;
+/// The releases of OLM.
+const RELEASES: &str = "https://github.com/operator-framework/operator-lifecycle-manager/releases";
 
 #[derive(Debug, Args)]
-pub(super) struct Olm {
+pub(crate) struct Olm {
     #[command(subcommand)]
     command: Command,
 }
@@ -35,7 +40,7 @@ enum Command {
 }
 
 impl Olm {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Install(command) => runtime()?.block_on(command.install()),
             Command::Status(command) => runtime()?.block_on(command.show()),
@@ -61,8 +66,11 @@ impl Olm {
     --mirror quay.io=registry.example.com/quay --no-catalogs")]
 struct Install {
     /// File with OLM's manifests, or directory of such files; with @sha256:DIGEST, a file must have this digest (repeatable)
-    #[arg(long, value_name = "FILE|DIR[@sha256:DIGEST]", required = true)]
+    #[arg(long, value_name = "FILE|DIR[@sha256:DIGEST]", required_unless_present = "version")]
     manifests: Vec<String>,
+    /// Version of OLM that the manifests must have
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
     /// Replace SOURCE at the beginning of image names with MIRROR (repeatable)
     #[arg(long, value_name = "SOURCE=MIRROR")]
     mirror: Vec<Mirror>,
@@ -122,10 +130,10 @@ fn documents(name: &str) -> Result<Vec<serde_json::Value>> {
         name.split_once("@sha256:").map_or((name, None), |(path, digest)| (path, Some(digest)));
     let path = PathBuf::from(path);
     if path.is_dir() && digest.is_none() {
-        let found = read::manifests::directory(&path)?;
+        let found = disk::manifests::directory(&path)?;
         return Ok(found.iter().map(|document| document.tree.root().to_json()).collect());
     }
-    let bytes = read::file::read(&path, MAX_MANIFESTS)
+    let bytes = disk::file::read_in_project(&path, MAX_MANIFESTS)
         .with_context(|| format!("failed to read {}", path.display()))?;
     if let Some(digest) = digest {
         let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -138,15 +146,37 @@ fn documents(name: &str) -> Result<Vec<serde_json::Value>> {
 }
 
 impl Install {
-    async fn install(&self) -> Result<Exit> {
-        let deadline = Deadline::after(self.timeout);
+    /// Reads the manifests, of the version that is asked for.
+    fn prepared(&self) -> Result<Prepared> {
+        // operator-sdk downloads the version that it is given.
+        if let Some(version) = self.version.as_deref().filter(|_| self.manifests.is_empty()) {
+            let tag = printable(version.trim_start_matches('v'));
+            bail!(
+                "--version requires --manifests, because OLM's manifests are not downloaded: pass crds.yaml and olm.yaml of \
+                 {RELEASES}/tag/v{tag}"
+            );
+        }
         let mut found = Vec::new();
         for name in &self.manifests {
             found.extend(documents(name)?);
         }
         let options = Options { mirrors: self.mirror.clone(), without_catalogs: self.no_catalogs };
         let prepared = olm::prepare(found, &options)?;
-        let cluster = self.connection.connect().await?;
+        let is_other = |version: &&str| version.trim_start_matches('v') != prepared.version;
+        if let Some(version) = self.version.as_deref().filter(is_other) {
+            let found = match prepared.version.as_str() {
+                "" => "the manifests do not name a version".to_owned(),
+                found => format!("the manifests are of version `{found}`"),
+            };
+            bail!("{found}, but --version requires `{version}`");
+        }
+        Ok(prepared)
+    }
+
+    async fn install(&self) -> Result<Exit> {
+        let deadline = Deadline::after(self.timeout);
+        let prepared = self.prepared()?;
+        let cluster = within(deadline, "nothing was installed", self.connection.connect()).await?;
         let mut printer = Printer::new();
         let result = olm::install(&cluster, &prepared, deadline, &mut |text| printer.step(text)).await;
         printer.finish();
@@ -160,15 +190,14 @@ impl Install {
 
 impl ShowStatus {
     async fn show(&self) -> Result<Exit> {
-        let read = async { Ok(olm::look(&self.connection.connect().await?).await?) };
-        let snapshot = self.timeout.of(read).await?;
+        let read = async { Ok(olm::observe(&self.connection.connect().await?).await?) };
+        let snapshot = self.timeout.limit(read).await?;
         let status = status_of(&snapshot)?;
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
-            Format::Text => text(&status, &mut out)?,
+            Format::Text => write_text(&status, &mut out)?,
             Format::Json => {
-                serde_json::to_writer_pretty(&mut out, &status)?;
-                writeln!(out)?;
+                write_json(&status, &mut out)?;
             }
         }
         out.flush()?;
@@ -184,7 +213,7 @@ fn status_of(snapshot: &Snapshot) -> Result<Status> {
     Ok(olm::status(snapshot))
 }
 
-fn text(status: &Status, out: &mut dyn io::Write) -> io::Result<()> {
+fn write_text(status: &Status, out: &mut dyn io::Write) -> io::Result<()> {
     if !status.installed {
         return writeln!(out, "OLM is not installed");
     }
@@ -203,8 +232,9 @@ fn text(status: &Status, out: &mut dyn io::Write) -> io::Result<()> {
 impl Uninstall {
     async fn uninstall(&self) -> Result<Exit> {
         let deadline = Deadline::after(self.timeout);
-        let cluster = self.connection.connect().await?;
-        let read = async { Ok((status_of(&olm::look(&cluster).await?)?, olm::operators(&cluster).await?)) };
+        let cluster = within(deadline, "nothing was removed", self.connection.connect()).await?;
+        let read =
+            async { Ok((status_of(&olm::observe(&cluster).await?)?, olm::operators(&cluster).await?)) };
         let (status, operators) = within(deadline, "nothing was removed", read).await?;
         // Without its CRDs, the rest of an interrupted removal may be left.
         let is_gone = !status.installed && status.namespace.is_empty();
@@ -223,8 +253,8 @@ impl Uninstall {
         let namespace = Some(&*status.namespace).filter(|name| !name.is_empty());
         if namespace.is_none() && !is_gone {
             writeln!(
-                io::stderr(),
-                "note: the cluster has no deployment of OLM, so its namespace is unknown and is not removed"
+                stderr(),
+                "{NOTE} the cluster has no deployment of OLM, so its namespace is unknown and is not removed"
             )?;
         }
         let mut printer = Printer::new();

@@ -11,12 +11,11 @@ use oci_images::layout::Platform;
 use oci_images::registry::{Error, Options, Reference, Repository, Resolver};
 use tokio::sync::{OnceCell, Semaphore};
 
+use super::error_help::with_help;
 use super::exit::print_error;
-use super::images::Registries;
-use super::remedy::with_help;
+use super::images::RegistryArgs;
 use super::runtime::SharedRuntime;
-use crate::model::{Availability, Bundle};
-use crate::rules;
+use olm_model::{Availability, Bundle};
 
 /// How many images are looked up at once.
 const PARALLEL: usize = 8;
@@ -25,7 +24,7 @@ const PARALLEL: usize = 8;
 type Answer = Arc<OnceCell<Availability>>;
 
 /// What the registries answered in this run.
-pub(super) struct Lookup {
+pub(crate) struct Lookup {
     options: Options,
     resolver: Resolver,
     answers: Mutex<HashMap<String, Answer>>,
@@ -39,7 +38,7 @@ pub(super) struct Lookup {
 }
 
 impl Lookup {
-    pub(super) fn new(registries: &Registries) -> Self {
+    pub(crate) fn new(registries: &RegistryArgs) -> Self {
         Self {
             options: registries.options(),
             resolver: Resolver::from_env(),
@@ -52,8 +51,8 @@ impl Lookup {
     }
 
     /// Looks up the images of a bundle, and puts the answers into it.
-    pub(super) fn fill(&self, bundle: &mut Bundle, runtime: &SharedRuntime) -> Result<()> {
-        let names = rules::image_names(bundle);
+    pub(crate) fn fill(&self, bundle: &mut Bundle, runtime: &SharedRuntime) -> Result<()> {
+        let names = olm_rules::image_names(bundle);
         if names.is_empty() {
             return Ok(());
         }
@@ -67,7 +66,7 @@ impl Lookup {
 
     /// Prints why the lookup as a whole failed. Returns whether there was time for all images, and some registry answered or
     /// none had to.
-    pub(super) fn report(self) -> io::Result<bool> {
+    pub(crate) fn report(self) -> io::Result<bool> {
         if let Some(error) = self.misconfigured.into_inner().unwrap_or_else(PoisonError::into_inner) {
             print_error(&anyhow!(error))?;
             return Ok(false);

@@ -1,32 +1,27 @@
-//! The files that a command writes beside its result, such as `--digest-file`: opened before anything else is done, and
-//! each another one.
+//! Side output files (`--digest-file`, …). They are opened first, so that a bad path fails early, and must be distinct.
 
 use std::path::{Path, PathBuf, absolute};
 
 use anyhow::{Context as _, Result, bail};
 use atomic_files::Pending;
-use oci_images::place::Place;
+use oci_images::location::ImageLocation;
 
-/// Opens the files of options, in the order of `files`; `target` is where the result itself is written.
+/// Opens the files of options, in the order of `files`; `images` are read or written by the command.
 ///
 /// # Errors
 ///
-/// A file cannot be written, two options name the same file, or one names the target or a file in it.
-pub(super) fn open<const N: usize>(
+/// A file cannot be written, two options name the same file, or one names an image or a file in it.
+pub(crate) fn open<const N: usize>(
     files: [(&str, Option<&Path>); N],
-    target: Option<&Place>,
+    images: &[&ImageLocation],
 ) -> Result<[Option<Pending>; N]> {
-    let target = match target {
-        Some(Place::Directory(path, _) | Place::Archive(path, _) | Place::DockerArchive(path, _)) => {
-            Some(resolved(path)?)
-        }
-        _ => None,
-    };
+    let paths = images.iter().filter_map(|image| image.path());
+    let paths = paths.map(resolved).collect::<Result<Vec<_>>>()?;
     let mut seen: Vec<(&str, PathBuf)> = Vec::new();
     for (option, path) in files {
         let Some(path) = path else { continue };
         let file = resolved(path)?;
-        if target.as_ref().is_some_and(|target| file.starts_with(target)) {
+        if paths.iter().any(|image| file.starts_with(image)) {
             bail!("{option} would overwrite a file of the image: {}", path.display());
         }
         if let Some((other, _)) = seen.iter().find(|(_, known)| *known == file) {
@@ -44,8 +39,29 @@ pub(super) fn open<const N: usize>(
     Ok(opened)
 }
 
+/// Fails if `output`, which the option or argument `what` names, is `input` or inside of it: writing it would change what is
+/// read.
+pub(crate) fn require_outside(what: &str, output: &Path, input: &Path) -> Result<()> {
+    if resolved(output)?.starts_with(resolved(input)?) {
+        bail!("{what} {} is part of the input {}: choose another path", output.display(), input.display());
+    }
+    Ok(())
+}
+
+/// Fails if writing the image `to` would change the image `from`, which it is copied from. An image can be copied within a
+/// layout.
+pub(crate) fn require_other_image(from: &ImageLocation, to: &ImageLocation) -> Result<()> {
+    let (Some(input), Some(output)) = (from.path(), to.path()) else { return Ok(()) };
+    if let (ImageLocation::Directory(..), ImageLocation::Directory(..)) = (from, to)
+        && resolved(input)? == resolved(output)?
+    {
+        return Ok(());
+    }
+    require_outside("target", output, input)
+}
+
 /// Returns the path of a file without links and `..`, of which the last parts may not exist yet.
-pub(super) fn resolved(path: &Path) -> Result<PathBuf> {
+pub(crate) fn resolved(path: &Path) -> Result<PathBuf> {
     let whole = absolute(path).with_context(|| format!("failed to resolve {}", path.display()))?;
     for existing in whole.ancestors() {
         if let (Ok(real), Ok(rest)) = (existing.canonicalize(), whole.strip_prefix(existing)) {
@@ -62,6 +78,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn image_is_not_copied_onto_a_part_of_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("layout")).unwrap();
+        fs::write(at("layout/index.json"), "{}").unwrap();
+        std::os::unix::fs::symlink("layout", at("link")).unwrap();
+        let layout = |name: &str| ImageLocation::Directory(at(name), None);
+        let archive = |name: &str| ImageLocation::Archive(at(name), None);
+        for (from, to) in [
+            (layout("layout"), archive("layout/index.json")),
+            (layout("link"), archive("layout/new.tar")),
+            (layout("layout"), layout("layout/blobs")),
+            (archive("a.tar"), ImageLocation::DockerArchive(at("a.tar"), None)),
+        ] {
+            let message = require_other_image(&from, &to).unwrap_err().to_string();
+            assert!(message.contains("is part of the input"), "{message}");
+        }
+        for (from, to) in [
+            (layout("layout"), layout("link")),
+            (layout("layout"), archive("a.tar")),
+            (archive("a.tar"), layout("new")),
+        ] {
+            require_other_image(&from, &to).unwrap();
+        }
+    }
+
+    #[test]
     fn two_names_of_a_file_are_one_file() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
@@ -71,7 +114,7 @@ mod tests {
         let both = |one: &str, other: &str| {
             let (one, other) = (at(one), at(other));
             let files = [("--digest-file", Some(one.as_path())), ("--metadata-file", Some(other.as_path()))];
-            open(files, None).err().map(|error| error.to_string())
+            open(files, &[]).err().map(|error| error.to_string())
         };
         for (one, other) in [("new", "new"), ("new", "d/../new"), ("file", "link"), ("file", "./file")] {
             let message = both(one, other).unwrap_or_default();
@@ -90,9 +133,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out");
         let inside = path.join("index.json");
-        for target in [Place::Directory(path.clone(), None), Place::Archive(path.clone(), None)] {
+        for target in
+            [ImageLocation::Directory(path.clone(), None), ImageLocation::Archive(path.clone(), None)]
+        {
             for file in [&path, &inside] {
-                let message = open([("--digest-file", Some(file))], Some(&target)).unwrap_err().to_string();
+                let message = open([("--digest-file", Some(file))], &[&target]).unwrap_err().to_string();
                 assert!(
                     message.starts_with("--digest-file would overwrite a file of the image"),
                     "{message}"

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use oci_images::registry::{Progress, ProgressSink};
 
-use crate::model::text::printable;
+use kube_yaml::text::printable;
 
 /// How long a transfer must take to be reported in a log.
 const REPORTED: Duration = Duration::from_secs(10);
 
 /// Returns the progress of a transfer, such as `pushing quay.io/example/app:v1`, which is shown until its last clone is dropped.
-pub(super) fn progress(what: impl Into<String>) -> Progress {
+pub(crate) fn progress(what: impl Into<String>) -> Progress {
     let what = what.into();
     if !io::stderr().is_terminal() {
         return Progress::new(Line {

@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use super::git;
-use crate::model::pull_request::{BundleChange, ChangedBundle, PullRequest};
-use crate::model::yaml::{Tree, Value};
-use crate::read::yaml;
+use kube_yaml::{Tree, Value};
+use olm_model::pull_request::{BundleChange, ChangedBundle, PullRequest};
 
 /// A repository, and the commits that are compared.
 struct Git {
@@ -26,7 +25,7 @@ struct Git {
 /// # Errors
 /// git is not installed, the directory is not in a repository, the base is unknown, an object is not in the repository, or
 /// git prints too much.
-pub(super) fn read(repository: &Path, base: &str) -> Result<PullRequest> {
+pub(crate) fn read(repository: &Path, base: &str) -> Result<PullRequest> {
     if base.starts_with('-') {
         bail!("invalid base `{base}`: expected a branch or a commit");
     }
@@ -117,7 +116,7 @@ impl Git {
     /// Returns the documents of a file in a commit.
     fn documents(&self, commit: &str, path: &str) -> Result<Vec<Tree>> {
         let bytes = self.read(&["cat-file", "blob", &format!("{commit}:{path}")])?;
-        Ok(yaml::parse(&bytes).documents)
+        Ok(kube_yaml::parse(&bytes).documents)
     }
 
     fn files(&self, commit: &str, below: &str) -> Result<Vec<String>> {

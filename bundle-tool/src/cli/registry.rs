@@ -8,14 +8,14 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
 use super::exit::Exit;
-use super::images::Registries;
+use super::images::RegistryArgs;
 use super::runtime::runtime;
 use super::signals::Signals;
 use oci_images::registry::Resolver;
 use oci_images::registry::server::{Certificate, Garbage, Options, Server, Upstream, collect_garbage};
 
 #[derive(Debug, Args)]
-pub(super) struct Registry {
+pub(crate) struct Registry {
     #[command(subcommand)]
     command: Command,
 }
@@ -62,7 +62,7 @@ struct Gc {
 /// it, so its clients can read whatever that user can. The registry options apply to the upstream registry; --timeout is the
 /// maximum time for fetching what one request of a client needs, and --parallel has no effect.
 #[derive(Debug, Args)]
-#[command(mut_group("Registries", |group| group.requires("proxy")), after_long_help = "\
+#[command(mut_group("RegistryArgs", |group| group.requires("proxy")), after_long_help = "\
 Examples:
   # Serve a registry on loopback
   bundle-tool registry serve --dir /var/tmp/registry
@@ -109,11 +109,11 @@ struct Serve {
     #[arg(long, value_name = "FILE")]
     htpasswd: Option<PathBuf>,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 impl Registry {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Serve(command) => command.run(),
             Command::Gc(command) => command.run(),

@@ -11,16 +11,18 @@ use rayon::prelude::*;
 
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
-use super::images::{Location, Registries, image_name};
+use super::images::{Location, RegistryArgs, catalog_image, image_name};
 use super::rendering::Rendering;
 use super::runtime::SharedRuntime;
-use crate::model::catalog::Catalog;
-use crate::read;
-use crate::read::catalog::{self as reader, Limits};
+use olm_model::catalog::Catalog;
+use olm_model::disk;
+use olm_model::read;
+use olm_model::read::catalog as reader;
+use olm_model::read::catalog::Limits;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub(super) struct Render {
+pub(crate) struct Render {
     #[command(subcommand)]
     command: Option<RenderCommand>,
     /// Bundles or catalogs: directories, `oci:DIR`, `oci-archive:FILE` or image names
@@ -28,14 +30,14 @@ pub(super) struct Render {
     references: Vec<String>,
     /// Name that the bundle has been or will be pushed as, for a single REF; reduces the bundle's objects to the metadata that
     /// consoles show
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = catalog_image)]
     image: Option<String>,
     #[command(flatten)]
     format: OutputOption<Output>,
     #[command(flatten)]
     rendering: Rendering,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -45,7 +47,7 @@ enum RenderCommand {
 
 /// The formats of catalogs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Output {
+pub(crate) enum Output {
     /// Concatenated JSON documents
     Json,
     /// YAML documents
@@ -58,7 +60,7 @@ impl Formats for Output {
 
 impl Output {
     /// Writes a catalog in this format.
-    pub(super) fn write(self, catalog: &Catalog, out: impl Write) -> io::Result<()> {
+    pub(crate) fn write(self, catalog: &Catalog, out: impl Write) -> io::Result<()> {
         match self {
             Self::Json => catalog.write_json(out),
             Self::Yaml => catalog.write_yaml(out),
@@ -82,7 +84,7 @@ Examples:
   bundle-tool render quay.io/example/catalog:latest --minimal > catalog.json";
 
 impl Render {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         if let Some(RenderCommand::Manifests(command)) = self.command {
             return command.run();
         }
@@ -115,11 +117,11 @@ impl Render {
 }
 
 /// Returns the blobs of a bundle or a catalog.
-pub(super) fn read(
+pub(crate) fn read(
     reference: &str,
     image: Option<&str>,
     rendering: &Rendering,
-    registries: &Registries,
+    registries: &RegistryArgs,
     runtime: &SharedRuntime,
 ) -> Result<Catalog> {
     let Some(location) = Location::of_image(reference)? else {
@@ -139,14 +141,14 @@ pub(super) fn read(
 /// The blobs of a bundle's or a catalog's directory.
 fn read_directory(path: &Path, image: Option<&str>, rendering: &Rendering) -> Result<Catalog> {
     if path.join("manifests").is_dir() && path.join("metadata").is_dir() {
-        let bundle = read::bundle::directory(path)?;
+        let bundle = disk::bundle::directory(path)?;
         if let Some((file, reason)) = bundle.unreadable() {
             bail!("failed to read {}: {reason}", path.join(&file.path).display());
         }
         let blob = rendering.blob(&bundle, image)?;
         return Ok(Catalog { bundles: vec![blob], ..Catalog::default() });
     }
-    let catalog = read::catalog::read(path)?;
+    let catalog = disk::catalog::read(path)?;
     if catalog == Catalog::default() {
         bail!("expected a bundle (manifests/ and metadata/) or a catalog (at least one blob), found neither");
     }

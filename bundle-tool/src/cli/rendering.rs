@@ -2,23 +2,21 @@
 
 use std::io::{self, Write as _};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::bundles;
-use super::images::{Location, Registries};
+use super::images::{Location, RegistryArgs};
 use super::runtime::SharedRuntime;
-use crate::catalog::template::Rendered;
-use crate::catalog::{self, Omitted, RenderError};
-use crate::model;
-use crate::model::catalog::{Bundle, Icon};
-use crate::model::csv::ClusterServiceVersion;
-use crate::model::text::counted;
-use crate::read::yaml;
+use kube_yaml::text::{counted, printable};
+use olm_catalog::template::Rendered;
+use olm_catalog::{Omitted, RenderError};
+use olm_model::catalog::{Bundle, Icon};
+use olm_model::csv::ClusterServiceVersion;
 
 // The form of bundles in a catalog.
 #[derive(Debug, Clone, Default, Args)]
-pub(super) struct Rendering {
+pub(crate) struct Rendering {
     /// Last migration to apply; without it, a rendered bundle with an image gets olm.csv.metadata, and bundles of catalogs do
     /// not change
     #[arg(long, value_enum, value_name = "LEVEL")]
@@ -33,7 +31,7 @@ pub(super) struct Rendering {
 
 /// The migrations of `opm`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum MigrateLevel {
+pub(crate) enum MigrateLevel {
     /// No migration: bundles keep `olm.bundle.object`
     None,
     /// Replace `olm.bundle.object` with `olm.csv.metadata`
@@ -43,21 +41,30 @@ enum MigrateLevel {
 }
 
 impl Rendering {
+    /// Returns the form of a migration level.
+    pub(crate) fn at(level: MigrateLevel) -> Self {
+        Self { migrate_level: Some(level), ..Self::default() }
+    }
+
     /// Returns the form in which `catalog migrate` writes bundles.
-    pub(super) fn migrated(minimal: bool) -> Self {
+    pub(crate) fn migrated(minimal: bool) -> Self {
         Self { migrate_level: Some(MigrateLevel::All), migrate: false, minimal }
     }
 
     /// Renders a bundle; `image` is the image that it is or will be pushed to.
-    pub(super) fn blob(&self, bundle: &model::Bundle, image: Option<&str>) -> Result<Bundle, RenderError> {
+    pub(crate) fn blob(
+        &self,
+        bundle: &olm_model::Bundle,
+        image: Option<&str>,
+    ) -> Result<Bundle, RenderError> {
         match self.migrate_level {
-            Some(MigrateLevel::None) if !self.minimal => catalog::render_with_objects(bundle, image),
-            _ => catalog::render(bundle, image),
+            Some(MigrateLevel::None) if !self.minimal => olm_catalog::render_with_objects(bundle, image),
+            _ => olm_catalog::render(bundle, image),
         }
     }
 
     /// Brings the bundles of a template's catalog into this form: opm migrates only those that it renders.
-    pub(super) fn apply_to_template(&self, bundles: &mut [Bundle]) -> Result<()> {
+    pub(crate) fn apply_to_template(&self, bundles: &mut [Bundle]) -> Result<()> {
         if self.minimal {
             self.apply(bundles)?;
         }
@@ -65,18 +72,19 @@ impl Rendering {
     }
 
     /// Brings bundles into this form; what is omitted is reported on standard error. Returns which were changed.
-    pub(super) fn apply(&self, bundles: &mut [Bundle]) -> Result<Vec<bool>> {
+    pub(crate) fn apply(&self, bundles: &mut [Bundle]) -> Result<Vec<bool>> {
         let mut changed = vec![false; bundles.len()];
         let migrates = self.migrate_level.is_some_and(|level| level != MigrateLevel::None);
         if self.migrate || self.minimal || migrates {
             for (bundle, changed) in bundles.iter_mut().zip(&mut changed) {
-                *changed = catalog::migrate(bundle, |text| yaml::parse(text).documents.into_iter().next())?;
+                *changed =
+                    olm_catalog::migrate(bundle, |text| kube_yaml::parse(text).documents.into_iter().next())?;
             }
         }
         if self.minimal {
             let mut omitted = Omitted::default();
             for (bundle, changed) in bundles.iter_mut().zip(&mut changed) {
-                let found = catalog::minimize(bundle);
+                let found = olm_catalog::minimize(bundle);
                 *changed |= found.bytes > 0;
                 omitted.add(found);
             }
@@ -92,15 +100,26 @@ impl Rendering {
         Ok(changed)
     }
 
-    /// Renders the bundle of a REF. `image` is the image that the bundle is or will be pushed to.
-    pub(super) fn rendered(
+    /// Renders the bundle of a REF. `image` is the image that the bundle is or will be pushed to: if it is the REF itself, as for the
+    /// images that a template names, it must be the name of an image in a registry.
+    pub(crate) fn rendered(
         &self,
         reference: &str,
         image: Option<&str>,
-        registries: &Registries,
+        registries: &RegistryArgs,
         runtime: &SharedRuntime,
     ) -> Result<Rendered> {
-        let bundle = bundles::read(reference, registries, runtime)?;
+        let is_in_registry = || -> Result<bool> {
+            Ok(Location::of_image(reference)?.is_some_and(|location| location.registry().is_some()))
+        };
+        // A template comes from others, and would have a local path as the image of its bundle.
+        if image == Some(reference) && !is_in_registry()? {
+            bail!(
+                "invalid image `{}`: expected the name of an image in a registry, such as quay.io/example/gizmo-bundle:v1.0.0",
+                printable(reference)
+            );
+        }
+        let bundle = bundles::read_complete(reference, registries, runtime)?;
         // The image of a bundle in a registry is its own.
         let pulled =
             Location::of_image(reference)?.and_then(|location| location.registry().map(|_| reference));

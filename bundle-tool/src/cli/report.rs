@@ -4,31 +4,29 @@ use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
-use serde::Serialize;
 
 use super::outputs::resolved;
-use crate::model::file::{MANIFESTS, METADATA};
-use crate::model::{Bundle, Severity};
-use crate::report::text::{self, Style, Verbosity};
-use crate::report::{self, BundleReport, RuleDescription, Subject, Summary, UnreadBundle};
-use crate::{catalog, rules};
+use crate::terminal::has_color;
+use olm_model::file::{MANIFESTS, METADATA};
+use olm_model::report;
+use olm_model::report::{BundleReport, CatalogReport, UnreadBundle};
+use olm_model::{Bundle, Severity};
+use olm_report::text;
+use olm_report::text::{Style, Verbosity};
+use olm_report::{RuleDescription, Subject, Summary};
 
 // How findings are printed.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output options")]
-pub(super) struct ReportOptions {
+pub(crate) struct ReportOptions {
     /// Output format
     #[arg(long, short, value_enum, value_name = "FORMAT", default_value = "text")]
     output: ReportFormat,
     /// Write another report to a file, such as sarif=findings.sarif (repeatable)
     #[arg(long, value_name = "FORMAT=PATH")]
     output_file: Vec<OutputFile>,
-    /// When to print colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    color: Color,
     /// Print only errors, without warnings and without a summary
     #[arg(long, short, conflicts_with = "verbose")]
     quiet: bool,
@@ -39,7 +37,7 @@ pub(super) struct ReportOptions {
 
 /// The formats of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ReportFormat {
+pub(crate) enum ReportFormat {
     /// Human-readable text
     Text,
     /// One JSON document (docs/report.schema.json)
@@ -52,17 +50,6 @@ pub(super) enum ReportFormat {
     Junit,
     /// Workflow commands, for annotations of pull requests on GitHub
     Github,
-}
-
-/// When colors are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Color {
-    /// On terminals, unless `NO_COLOR` is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
 }
 
 /// `FORMAT=PATH`
@@ -94,24 +81,24 @@ impl FromStr for OutputFile {
 }
 
 /// Everything that a run found.
-pub(super) struct Run<'a, C> {
+pub(crate) struct Run<'a> {
     /// The bundles.
-    pub(super) bundles: Option<&'a [BundleReport]>,
-    /// The catalogs as JSON.
-    pub(super) catalogs: Option<Vec<C>>,
+    pub(crate) bundles: Option<&'a [BundleReport]>,
+    /// The catalogs.
+    pub(crate) catalogs: Option<&'a [CatalogReport]>,
     /// All of them, as printers take them.
-    pub(super) subjects: Vec<Subject<'a>>,
+    pub(crate) subjects: Vec<Subject<'a>>,
     /// What was formatted as text already: all subjects in order.
-    pub(super) text: Option<String>,
+    pub(crate) text: Option<String>,
     /// What could not be read.
-    pub(super) unreadable: &'a [UnreadBundle],
+    pub(crate) unreadable: &'a [UnreadBundle],
 }
 
 impl ReportOptions {
-    /// Returns how text is printed to standard output; nothing if text is not printed.
-    pub(super) fn text_style(&self) -> Option<Style> {
+    /// Returns how text is printed to standard output, or `None` if text is not printed.
+    pub(crate) fn text_style(&self) -> Option<Style> {
         (self.output == ReportFormat::Text).then(|| Style {
-            color: self.has_color(&io::stdout()),
+            color: has_color(&io::stdout()),
             width: terminal_width(&io::stdout()),
             verbosity: self.verbosity(),
         })
@@ -125,16 +112,8 @@ impl ReportOptions {
         }
     }
 
-    fn has_color(&self, out: &io::Stdout) -> bool {
-        match self.color {
-            Color::Auto => AutoStream::choice(out) != ColorChoice::Never,
-            Color::Always => true,
-            Color::Never => false,
-        }
-    }
-
     /// Prints what was found, and writes it to the files.
-    pub(super) fn print<C: Serialize>(&self, run: &Run<'_, C>) -> Result<()> {
+    pub(crate) fn print(&self, run: &Run<'_>) -> Result<()> {
         for OutputFile { format, path } in &self.output_file {
             let mut bytes = Vec::new();
             let style = Style { verbosity: self.verbosity(), ..Style::default() };
@@ -155,7 +134,7 @@ impl ReportOptions {
     }
 
     /// Fails if two reports would be written to the same file, or one to a file that is validated: in one of `inputs`.
-    pub(super) fn check(&self, inputs: &[String]) -> Result<()> {
+    pub(crate) fn check(&self, inputs: &[String]) -> Result<()> {
         let mut seen = Vec::new();
         for OutputFile { path, .. } in &self.output_file {
             let file = resolved(path)?;
@@ -177,20 +156,15 @@ impl ReportOptions {
     }
 }
 
-/// Returns whether a file could be part of a bundle or a catalog: reports of earlier runs are replaced, unless they are beside
-/// manifests.
+/// Returns whether a file in the directory of a bundle or a catalog could be part of it. Others may be reports of earlier runs, which
+/// are replaced.
 fn is_input(file: &Path) -> bool {
     let directory = file.parent().and_then(Path::file_name).unwrap_or_default();
     [MANIFESTS, METADATA].iter().any(|name| directory == name.trim_end_matches('/'))
         || file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
-fn print<C: Serialize>(
-    format: ReportFormat,
-    run: &Run<'_, C>,
-    style: Style,
-    out: &mut impl Write,
-) -> io::Result<()> {
+fn print(format: ReportFormat, run: &Run<'_>, style: Style, out: &mut impl Write) -> io::Result<()> {
     let Run { subjects, unreadable, .. } = run;
     match format {
         ReportFormat::Text => {
@@ -199,46 +173,39 @@ fn print<C: Serialize>(
             }
             summary(run, style, out)
         }
-        ReportFormat::Json => report::json(run.bundles, run.catalogs.as_deref(), unreadable, out),
-        ReportFormat::JsonAlpha1 => report::alpha(subjects, unreadable, out),
-        ReportFormat::Sarif => report::sarif(subjects, unreadable, &describe, out),
-        ReportFormat::Junit => report::junit(subjects, unreadable, out),
-        ReportFormat::Github => report::github(subjects, unreadable, out),
+        ReportFormat::Json => olm_report::json(run.bundles, run.catalogs, unreadable, out),
+        ReportFormat::JsonAlpha1 => olm_report::alpha(subjects, unreadable, out),
+        ReportFormat::Sarif => olm_report::sarif(subjects, unreadable, &describe, out),
+        ReportFormat::Junit => olm_report::junit(subjects, unreadable, out),
+        ReportFormat::Github => olm_report::github(subjects, unreadable, out),
     }
 }
 
-fn summary<C>(run: &Run<'_, C>, style: Style, out: &mut impl Write) -> io::Result<()> {
+fn summary(run: &Run<'_>, style: Style, out: &mut impl Write) -> io::Result<()> {
     if style.verbosity == Verbosity::Quiet {
         return Ok(());
     }
-    Summary::new(&run.subjects, run.unreadable.len()).print(out)
+    Summary::new(&run.subjects, run.unreadable.len()).print(style.color, out)
 }
 
-/// Returns the documentation of a rule for bundles or catalogs.
+/// Returns the documentation of a rule.
 fn describe(id: &str) -> RuleDescription {
-    if let Some(rule) = rules::find(id) {
-        let text = rule.text();
-        return RuleDescription {
-            id: id.to_owned(),
-            what: text.what.to_owned(),
-            why: text.why,
-            help: text.help.to_owned(),
-            severity: Some(text.severity),
-            suite: text.suite.to_string(),
-        };
-    }
-    let rule = catalog::validate::RULES.iter().find(|rule| rule.id == id);
+    let Some(rule) = olm_rules::find(id) else {
+        return RuleDescription { id: id.to_owned(), ..RuleDescription::default() };
+    };
+    let text = rule.text();
     RuleDescription {
         id: id.to_owned(),
-        what: rule.map_or_else(String::new, |rule| rule.what.to_owned()),
-        help: rule.map_or_else(String::new, |rule| rule.help.to_owned()),
-        severity: rule.map(|rule| rule.severity),
-        ..RuleDescription::default()
+        what: text.what.to_owned(),
+        why: text.why,
+        help: text.help.to_owned(),
+        severity: Some(text.severity),
+        suite: text.suite.to_string(),
     }
 }
 
-/// The number of columns of a terminal; nothing where the output is not one. `COLUMNS` overrides it.
-pub(super) fn terminal_width(out: &impl std::os::fd::AsFd) -> Option<usize> {
+/// Returns the number of columns of a terminal, or `None` if the output is not one. `COLUMNS` overrides it.
+pub(crate) fn terminal_width(out: &impl std::os::fd::AsFd) -> Option<usize> {
     if !out.as_fd().is_terminal() {
         return None;
     }
@@ -246,16 +213,9 @@ pub(super) fn terminal_width(out: &impl std::os::fd::AsFd) -> Option<usize> {
     columns.or_else(|| terminal_size::terminal_size_of(out).map(|(width, _)| usize::from(width.0)))
 }
 
-/// Validates a bundle before it is used, with the suite that is always enabled; prints its errors to standard error.
-/// Returns whether there are none.
-pub(super) fn check_bundle(bundle: &Bundle) -> Result<bool> {
-    check_bundle_with(bundle, &rules::Selection::default())
-}
-
-/// Validates a bundle with chosen suites before it is used; prints its errors to standard error. Returns whether there are
-/// none.
-pub(super) fn check_bundle_with(bundle: &Bundle, selection: &rules::Selection) -> Result<bool> {
-    let mut report = rules::validate(bundle, selection);
+/// Validates a bundle before it is used; prints its errors to standard error. Returns whether there are none.
+pub(crate) fn check_bundle(bundle: &Bundle, selection: &olm_rules::Selection) -> Result<bool> {
+    let mut report = olm_rules::validate(bundle, selection);
     if report.passed() {
         return Ok(true);
     }
@@ -265,12 +225,12 @@ pub(super) fn check_bundle_with(bundle: &Bundle, selection: &rules::Selection) -
 }
 
 /// Prints errors to standard error, with their number.
-pub(super) fn print_errors(subjects: &[Subject<'_>]) -> io::Result<()> {
-    let color = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
+pub(crate) fn print_errors(subjects: &[Subject<'_>]) -> io::Result<()> {
+    let color = has_color(&io::stderr());
     let style = Style { color, width: terminal_width(&io::stderr()), verbosity: Verbosity::Normal };
     let mut out = io::stderr().lock();
     for subject in subjects {
         out.write_all(text::diagnostics(subject, style).as_bytes())?;
     }
-    Summary::new(subjects, 0).print(&mut out)
+    Summary::new(subjects, 0).print(color, &mut out)
 }

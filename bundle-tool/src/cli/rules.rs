@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use atomic_files::DirectoryLock;
+use atomic_files::{DirectoryLock, Expected};
 use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
 use super::suites::SuiteName;
-use crate::read;
-use crate::report::rules::{GENERATED, RuleText, reference, table};
+use olm_model::disk;
+use olm_model::report::rules::{GENERATED, RuleText, reference, table};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     /// Suites to list, separated by commas [default: all]
     #[arg(long, value_delimiter = ',', value_name = "SUITE")]
     suite: Vec<SuiteName>,
@@ -53,11 +53,11 @@ impl Formats for Output {
 }
 
 impl Rules {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let suites = SuiteName::suites(&self.suite);
-        let mut rules: Vec<RuleText> = crate::rules::all()
+        let mut rules: Vec<RuleText> = olm_rules::all()
             .filter(|rule| suites.is_empty() || suites.contains(&rule.suite))
-            .map(crate::rules::Rule::text)
+            .map(olm_rules::Rule::text)
             .collect();
         rules.sort_by_key(|rule| rule.id);
         if let Some(directory) = &self.output_dir {
@@ -84,13 +84,14 @@ fn write_reference(directory: &Path, rules: &[RuleText]) -> Result<Exit> {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         let is_page = path.extension().is_some_and(|end| end == "md") && !pages.contains_key(name);
         if is_page
-            && read::file::read(&path, MAX_PAGE).is_ok_and(|text| text.starts_with(GENERATED.as_bytes()))
+            && let Ok(text) = disk::file::read(&path, MAX_PAGE)
+            && text.starts_with(GENERATED.as_bytes())
         {
-            tree.remove(name);
+            tree.remove(name, Some(text));
         }
     }
     for (name, text) in pages {
-        tree.file(name, text.into_bytes());
+        tree.file(name, Expected::Anything, text.into_bytes());
     }
     DirectoryLock::acquire(directory, MAX_WAIT, |_| {})?.write(&tree)?;
     Ok(Exit::Success)

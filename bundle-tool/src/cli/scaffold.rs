@@ -1,55 +1,93 @@
 //! What the commands of the scaffold share: reading a project, applying a change to its files, and saying what was done.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use atomic_files::{DirectoryLock, Tree};
+use atomic_files::{DirectoryLock, Expected, Tree};
 use clap::Args;
 
 use super::exit::Exit;
 use super::git;
 use super::lock::lock;
 use super::outputs::resolved;
-use crate::read::file::{self, MAX_FILE_SIZE, Unreadable};
-use crate::scaffold::merge::{self, Existing, Plan};
-use crate::scaffold::{self, Error, Files, Project, Record, Runtime, project, record, vendor};
+use crate::terminal::{WARNING, stderr};
+use olm_model::disk::file;
+use olm_model::read::{MAX_FILE_SIZE, Unreadable};
+use operator_scaffold::merge;
+use operator_scaffold::merge::{Existing, Plan};
+use operator_scaffold::{Error, Files, Project, Record, Runtime, project, record, vendor};
 
 /// The maximum number of paths that a message names.
 const MAX_PATHS: usize = 3;
 
 // Options of every command that changes a project.
 #[derive(Debug, Args)]
-pub(super) struct Common {
+pub(crate) struct Common {
     /// Directory of the project
     #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(super) project_dir: PathBuf,
+    pub(crate) project_dir: PathBuf,
     /// Change files that have uncommitted changes
     #[arg(long)]
-    pub(super) allow_dirty: bool,
+    pub(crate) allow_dirty: bool,
     /// Print warnings and errors only
     #[arg(long, short)]
-    pub(super) quiet: bool,
+    pub(crate) quiet: bool,
+}
+
+/// The files of a project, with a record of what was read of each.
+pub(crate) struct ProjectFiles {
+    directory: PathBuf,
+    read: RefCell<BTreeMap<String, Expected>>,
+}
+
+impl ProjectFiles {
+    pub(crate) fn new(directory: &Path) -> Self {
+        Self { directory: directory.to_owned(), read: RefCell::default() }
+    }
+
+    /// Reads a file. Returns `None` if it does not exist.
+    pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        self.limited(path, MAX_FILE_SIZE)
+    }
+
+    fn limited(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
+        let bytes = bytes(&self.directory.join(path), limit)?;
+        self.read.borrow_mut().entry(path.to_owned()).or_insert_with(|| bytes.as_ref().into());
+        Ok(bytes)
+    }
+
+    /// Reads a text file. Returns `None` if it does not exist.
+    pub(crate) fn text(&self, path: &str) -> Result<Option<String>> {
+        self.bytes(path)?.map(|bytes| text_of(bytes, &self.directory.join(path))).transpose()
+    }
+
+    /// Returns what was read of a file first. A file that was not read is not overwritten.
+    fn expected(&self, path: &str) -> Expected {
+        self.read.borrow().get(path).copied().unwrap_or(Expected::Absent)
+    }
 }
 
 /// A project that exists, locked against other processes.
-pub(super) struct Workspace {
+pub(crate) struct Workspace {
     directory: PathBuf,
+    files: ProjectFiles,
     lock: DirectoryLock,
     record: Record,
     /// What the project is scaffolded from.
-    pub(super) project: Project,
+    pub(crate) project: Project,
 }
 
 /// The version of this tool.
-pub(super) fn version() -> Result<semver::Version> {
+pub(crate) fn version() -> Result<semver::Version> {
     semver::Version::parse(env!("CARGO_PKG_VERSION")).context("invalid version of bundle-tool")
 }
 
 impl Workspace {
     /// Locks and reads a project.
-    pub(super) fn open(directory: &Path) -> Result<Self> {
+    pub(crate) fn open(directory: &Path) -> Result<Self> {
         let missing = || {
             format!(
                 "{} does not exist: run `bundle-tool init` first, or set --project-dir",
@@ -61,36 +99,37 @@ impl Workspace {
             bail!(missing());
         }
         let lock = lock(directory)?;
-        let text = text(&directory.join(project::FILE), MAX_FILE_SIZE)?.with_context(missing)?;
+        let files = ProjectFiles::new(directory);
+        let text = files.text(project::FILE)?.with_context(missing)?;
         let project = Project::parse(&text).map_err(|error| located(error, directory))?;
-        let text = text_of_record(directory)?;
+        let text = text_of_record(&files)?;
         let record = Record::parse(&text).map_err(|error| located(error, directory))?;
         let tool = version()?;
         if record.version > tool {
             bail!(Error::Newer { project: record.version.to_string(), tool: tool.to_string() });
         }
-        Ok(Self { directory: directory.to_owned(), lock, record, project })
+        Ok(Self { directory: directory.to_owned(), files, lock, record, project })
     }
 
     /// Writes the files of `project`, keeping what was edited. Returns what was done.
-    pub(super) fn apply(mut self, project: &Project, existing: Existing, common: &Common) -> Result<Plan> {
-        let new = scaffold::render(project)?;
+    pub(crate) fn apply(mut self, project: &Project, existing: Existing, common: &Common) -> Result<Plan> {
+        let new = operator_scaffold::render(project)?;
         if !common.allow_dirty {
             self.check_clean(existing == Existing::Mark)?;
         }
-        let directory = self.directory.clone();
-        let current = |path: &str| current(&directory, path);
+        let files = &self.files;
+        let current = |path: &str| files.text(path);
         let mut plan = merge::plan::<anyhow::Error>(&self.record.files, &new, existing, current)?;
         let vendored = self.follow_runtime(project, &mut plan)?;
         for path in plan.merged.union(&plan.conflicts) {
             if current(path)?.is_some_and(|text| merge::has_conflicts(&text)) {
                 bail!(
-                    "{path} has conflicts of an earlier merge: resolve those between `<<<<<<<` and `>>>>>>>` first"
+                    "{path} has conflicts from an earlier merge: resolve them, between `<<<<<<<` and `>>>>>>>`, first"
                 );
             }
         }
         // The types of a version of its own begin with what was edited in those of the stored version.
-        for (to, from) in scaffold::copies(project) {
+        for (to, from) in operator_scaffold::copies(project) {
             if self.record.files.contains_key(&to) {
                 continue;
             }
@@ -102,7 +141,7 @@ impl Workspace {
             });
             plan.files.insert(to.path.clone(), text);
         }
-        write(&mut self.lock, project, new, vendored, &plan)?;
+        write(&mut self.lock, files, project, new, vendored, &plan)?;
         if !common.quiet {
             report(&plan, &self.directory)?;
         }
@@ -122,7 +161,7 @@ impl Workspace {
                 old = &none;
             }
         }
-        let current = |path: &str| bytes(&self.directory.join(path), MAX_FILE_SIZE);
+        let current = |path: &str| self.files.bytes(path);
         let record = vendor::follow(plan, old, &vendor::copies(project)?, current)?;
         Ok(record)
     }
@@ -140,22 +179,20 @@ impl Workspace {
         let emitted = self.project.emit();
         let is_comment = |line: &str| line.trim_start().starts_with('#') && !emitted.contains(line);
         let has_comment = |text: String| text.lines().any(is_comment);
-        if dirty.remove(project::FILE) && current(&self.directory, project::FILE)?.is_some_and(has_comment) {
+        if dirty.remove(project::FILE) && self.files.text(project::FILE)?.is_some_and(has_comment) {
             edited.insert(project::FILE.to_owned());
         }
         // Of what is deleted, nothing can be lost.
         dirty.retain(|path| self.directory.join(path).symlink_metadata().is_ok());
         for file in self.record.files.values() {
-            if dirty.remove(&file.path)
-                && current(&self.directory, &file.path)?.is_some_and(|text| text != file.text)
+            if dirty.remove(&file.path) && self.files.text(&file.path)?.is_some_and(|text| text != file.text)
             {
                 edited.insert(file.path.clone());
             }
         }
         for (path, digest) in &self.record.vendored {
             if dirty.remove(path)
-                && bytes(&self.directory.join(path), MAX_FILE_SIZE)?
-                    .is_some_and(|there| vendor::digest(&there) != *digest)
+                && self.files.bytes(path)?.is_some_and(|there| vendor::digest(&there) != *digest)
             {
                 edited.insert(path.clone());
             }
@@ -182,14 +219,15 @@ fn located(error: Error, directory: &Path) -> anyhow::Error {
     if directory == Path::new(".") { error } else { error.context(directory.display().to_string()) }
 }
 
-fn text_of_record(directory: &Path) -> Result<String> {
-    let path = directory.join(record::FILE);
-    text(&path, record::MAX_SIZE)?.with_context(|| {
+fn text_of_record(files: &ProjectFiles) -> Result<String> {
+    let path = files.directory.join(record::FILE);
+    let bytes = files.limited(record::FILE, record::MAX_SIZE)?.with_context(|| {
         format!(
             "{} does not exist: it records what was scaffolded, which is needed to recognize your edits; restore it from git",
             path.display()
         )
-    })
+    })?;
+    text_of(bytes, &path)
 }
 
 /// Fails if a directory does not have the crate operator-runtime.
@@ -211,9 +249,9 @@ fn check_runtime(directory: &Path) -> Result<()> {
 ///
 /// # Errors
 /// The directory does not have the crate operator-runtime, or its path cannot be written to `PROJECT`.
-pub(super) fn runtime_in(path: &Path, project_dir: &Path) -> Result<Runtime> {
+pub(crate) fn runtime_in(path: &Path, project_dir: &Path) -> Result<Runtime> {
     check_runtime(path).context("invalid --runtime-path")?;
-    // A relative path is relative to the project, which may not exist yet.
+    // `PROJECT` has a path relative to the project, which may not exist yet.
     let path = if path.is_absolute() || project_dir == Path::new(".") {
         path.to_owned()
     } else {
@@ -229,7 +267,7 @@ pub(super) fn runtime_in(path: &Path, project_dir: &Path) -> Result<Runtime> {
     }
 }
 
-/// Returns the way from a directory to a path, both absolute.
+/// Returns the relative path from a directory to a path; both are absolute.
 fn relative(path: &Path, directory: &Path) -> PathBuf {
     let shared =
         path.components().zip(directory.components()).take_while(|(one, other)| one == other).count();
@@ -237,9 +275,9 @@ fn relative(path: &Path, directory: &Path) -> PathBuf {
     up.chain(path.components().skip(shared)).collect()
 }
 
-/// Reads a file. Returns nothing if it does not exist.
+/// Reads a file. Returns `None` if it does not exist.
 fn bytes(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
-    match file::read(path, limit) {
+    match file::read_in_project(path, limit) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(Unreadable::Io(error))
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
@@ -250,28 +288,27 @@ fn bytes(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Reads a text file. Returns nothing if it does not exist.
+/// Reads a text file. Returns `None` if it does not exist.
 fn text(path: &Path, limit: u64) -> Result<Option<String>> {
-    let Some(bytes) = bytes(path, limit)? else { return Ok(None) };
-    String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText { path: path.display().to_string() }.into())
+    bytes(path, limit)?.map(|bytes| text_of(bytes, path)).transpose()
 }
 
-/// Returns what a file of the project holds.
-fn current(directory: &Path, path: &str) -> Result<Option<String>> {
-    text(&directory.join(path), MAX_FILE_SIZE)
+fn text_of(bytes: Vec<u8>, path: &Path) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| Error::NotText { path: path.display().to_string() }.into())
 }
 
 /// Returns the name of a directory that may not exist yet.
-pub(super) fn directory_name(directory: &Path) -> Result<String> {
+pub(crate) fn directory_name(directory: &Path) -> Result<String> {
     let absolute = std::path::absolute(directory).context("failed to read the current directory")?;
     let absolute = std::fs::canonicalize(&absolute).unwrap_or(absolute);
     let name = absolute.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned).context("the directory has no name: set --project-name")
 }
 
-/// Writes a plan, the `PROJECT` file and the record: all of it or nothing.
-pub(super) fn write(
+/// Writes a plan, the `PROJECT` file and the record: all of it or nothing. `read` has what was read of them.
+pub(crate) fn write(
     lock: &mut DirectoryLock,
+    read: &ProjectFiles,
     project: &Project,
     files: Files,
     vendored: vendor::Digests,
@@ -280,14 +317,13 @@ pub(super) fn write(
     let record = Record { version: version()?, files, vendored };
     let mut tree = Tree::new();
     for (path, text) in &plan.files {
-        tree.file(path.as_str(), text.as_bytes());
+        tree.file(path.as_str(), read.expected(path), text.as_bytes());
     }
     for path in &plan.removed {
-        tree.remove(path.as_str());
+        tree.remove(path.as_str(), read.expected(path));
     }
-    // Last, so that a command that was killed can be repeated.
-    tree.last_file(project::FILE, project.emit().into_bytes());
-    tree.last_file(record::FILE, record.emit().into_bytes());
+    tree.file(project::FILE, read.expected(project::FILE), project.emit().into_bytes());
+    tree.file(record::FILE, read.expected(record::FILE), record.emit().into_bytes());
     lock.write(&tree)?;
     // Directories that are empty now; the others cannot be removed.
     for path in &plan.removed {
@@ -303,8 +339,8 @@ pub(super) fn write(
 }
 
 /// Prints what was done to which file; of the copy of the runtime, how many files were written.
-pub(super) fn report(plan: &Plan, directory: &Path) -> Result<()> {
-    let mut err = io::BufWriter::new(io::stderr().lock());
+pub(crate) fn report(plan: &Plan, directory: &Path) -> Result<()> {
+    let mut err = io::BufWriter::new(stderr().lock());
     let is_vendored = |path: &String| Path::new(path).starts_with(vendor::DIRECTORY);
     for path in plan.files.keys().filter(|path| !is_vendored(path)) {
         let done = if plan.conflicts.contains(path) {
@@ -340,11 +376,11 @@ fn shown(directory: &Path, path: &str) -> String {
 }
 
 /// Returns the exit status of a plan that was carried out; what is left to do is a warning.
-pub(super) fn finish(plan: &Plan) -> Result<Exit> {
+pub(crate) fn finish(plan: &Plan) -> Result<Exit> {
     if !plan.conflicts.is_empty() {
         writeln!(
-            io::stderr(),
-            "warning: {} with conflicts ({}): resolve the conflicts between `<<<<<<<` and `>>>>>>>`",
+            stderr(),
+            "{WARNING} {} with conflicts ({}): resolve the conflicts between `<<<<<<<` and `>>>>>>>`",
             match plan.conflicts.len() {
                 1 => "1 file was merged".to_owned(),
                 count => format!("{count} files were merged"),
@@ -354,8 +390,8 @@ pub(super) fn finish(plan: &Plan) -> Result<Exit> {
     }
     if !plan.outdated.is_empty() {
         writeln!(
-            io::stderr(),
-            "warning: {} of the copy of operator-runtime, so {} older than the rest ({}): delete {}, run `bundle-tool update`, and \
+            stderr(),
+            "{WARNING} {} of the copy of operator-runtime, so {} older than the rest ({}): delete {}, run `bundle-tool update`, and \
              make your change again",
             match plan.outdated.len() {
                 1 => "you have edited 1 file".to_owned(),
@@ -376,7 +412,7 @@ fn some(paths: &BTreeSet<String>) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Returns the files of a directory that git lists as changed or untracked, relative to it. Returns nothing if the
+/// Returns the files of a directory that git lists as changed or untracked, relative to it. Returns `None` if the
 /// directory is not in a git work tree, or if there is no git.
 fn uncommitted(directory: &Path) -> Result<Option<BTreeSet<String>>> {
     let prefix = match git::output(directory, &["rev-parse", "--show-prefix"]) {
@@ -397,8 +433,22 @@ fn uncommitted(directory: &Path) -> Result<Option<BTreeSet<String>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::relative;
-    use std::path::Path;
+    use super::*;
+
+    #[test]
+    fn project_files_are_not_overwritten_if_they_changed_or_were_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("main.rs"), "1").unwrap();
+        let files = ProjectFiles::new(dir.path());
+        assert_eq!(files.text("main.rs").unwrap().as_deref(), Some("1"));
+        assert_eq!(files.text("new.rs").unwrap(), None);
+        std::fs::write(dir.path().join("main.rs"), "edited").unwrap();
+        // What counts is what was read first.
+        files.text("main.rs").unwrap();
+        assert_eq!(files.expected("main.rs"), Some("1").into());
+        assert_eq!(files.expected("new.rs"), Expected::Absent);
+        assert_eq!(files.expected("unread.rs"), Expected::Absent);
+    }
 
     #[test]
     fn a_path_is_relative_to_a_directory() {

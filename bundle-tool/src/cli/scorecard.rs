@@ -12,16 +12,18 @@ use super::bundles;
 use super::cluster::{Connection, Printer};
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
-use super::images::{Registries, duration};
+use super::images::{RegistryArgs, duration};
 use super::runtime::SharedRuntime;
 use super::signals::interrupted;
-use crate::cluster::test_pods::{Outcome, PodTest, Settings, TestRun};
-use crate::cluster::test_storage::Gathered;
-use crate::cluster::{Cluster, Error};
-use crate::model::Bundle;
-use crate::model::text::printable;
-use crate::read;
-use crate::scorecard::{self, Config, Selector, State, Test, TestResult, TestSpec};
+use crate::terminal::{WARNING, stderr};
+use kube_yaml::text::{printable, write_json};
+use olm_cluster::test_pods::{Outcome, PodTest, Settings, TestRun};
+use olm_cluster::test_storage::Gathered;
+use olm_cluster::{Cluster, Error};
+use olm_model::Bundle;
+use olm_model::disk;
+use olm_rules::scorecard;
+use olm_rules::scorecard::{Config, Selector, State, Test, TestResult, TestSpec};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -41,7 +43,7 @@ use crate::scorecard::{self, Config, Selector, State, Test, TestResult, TestSpec
   bundle-tool scorecard ./bundle --list")]
 #[command(mut_arg("namespace", |argument| argument.help(
     "Namespace of the pods that run tests [default: that of the context]")))]
-pub(super) struct Scorecard {
+pub(crate) struct Scorecard {
     /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image
     #[arg(value_name = "REF")]
     reference: String,
@@ -57,17 +59,17 @@ pub(super) struct Scorecard {
     #[command(flatten)]
     format: OutputOption<Output>,
     #[command(flatten)]
-    pods: Pods,
+    pods: ScorecardPodArgs,
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 // How tests in images run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for tests in images")]
-struct Pods {
+struct ScorecardPodArgs {
     /// Service account of the pods [default: that of the configuration, or `default`]
     #[arg(long, short, value_name = "NAME")]
     service_account: Option<String>,
@@ -117,14 +119,14 @@ impl Formats for Output {
 }
 
 impl Scorecard {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         self.connection.check_namespace()?;
         let runtime = SharedRuntime::default();
         let bundle = bundles::read(&self.reference, &self.registries, &runtime)?;
         let config = match &self.config {
             Some(path) => {
                 let name = path.display().to_string();
-                let documents = read::manifests::files(path, vec![path.clone()])?;
+                let documents = disk::manifests::files(path, vec![path.clone()])?;
                 let document = documents.first().with_context(|| format!("{name} is empty"))?;
                 Config::parse(&name, document.tree.root().to_json())?
             }
@@ -161,7 +163,7 @@ impl Scorecard {
         };
         if !self.pods.skip_cleanup {
             for left in run.clean_up().await {
-                writeln!(io::stderr(), "warning: {}", printable(&left))?;
+                writeln!(stderr(), "{WARNING} {}", printable(&left))?;
             }
         }
         tests
@@ -184,8 +186,7 @@ impl Scorecard {
         match self.format.output {
             Output::Text => scorecard::text(tests, &mut out)?,
             Output::Json => {
-                serde_json::to_writer_pretty(&mut out, &scorecard::json(tests))?;
-                writeln!(out)?;
+                write_json(&scorecard::json(tests), &mut out)?;
             }
             Output::Xunit => scorecard::xunit(tests, &mut out)?,
         }

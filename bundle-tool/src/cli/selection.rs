@@ -9,17 +9,19 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value as Json};
 
 use super::suites::SuiteName;
-use crate::model::version::{self, Version};
-use crate::read;
-use crate::report::Suite;
-use crate::report::suggest::did_you_mean;
-use crate::rules::{Extension, Settings};
+use olm_model::disk;
+use olm_model::kubernetes::Versions;
+use olm_model::report::Suite;
+use olm_model::report::suggest::did_you_mean;
+use olm_rules::{Extension, Settings};
 
 /// Maximum size of a configuration, in bytes; the API server accepts no larger objects.
 const MAX_CONFIG: u64 = 3 << 20;
+/// Maximum size of a Dockerfile, in bytes.
+const MAX_DOCKERFILE: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Args)]
-pub(super) struct SelectionOptions {
+pub(crate) struct SelectionOptions {
     /// Suites to enable in addition to `bundle`, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "SUITE")]
     suite: Vec<SuiteName>,
@@ -29,12 +31,16 @@ pub(super) struct SelectionOptions {
     /// Optional validators of operator-sdk to enable: `name=NAME`, or `suite=operatorframework`
     #[arg(long, value_name = "SELECTOR")]
     select_optional: Option<String>,
-    /// Values for optional validators, separated by commas: `k8s-version=VERSION`
+    /// Values for optional validators, separated by commas: `k8s-version=VERSION`, `index-path=DOCKERFILE`
     #[arg(long, value_delimiter = ',', value_name = "KEY=VALUE")]
     optional_values: Vec<String>,
-    /// Kubernetes version of the clusters that the bundles are for [default: spec.minKubeVersion and all later versions]
-    #[arg(long, value_name = "VERSION")]
+    /// Kubernetes versions of the clusters that the bundles are for, such as `1.30` or `1.30..1.34` [default: the versions that a
+    /// bundle claims with spec.minKubeVersion and its OpenShift versions, or those that are supported upstream]
+    #[arg(long, value_name = "VERSIONS")]
     kube_version: Option<String>,
+    /// OpenShift versions of the clusters that the bundles are for, such as `4.17` or `4.17..4.20`
+    #[arg(long, value_name = "VERSIONS", conflicts_with = "kube_version")]
+    openshift: Option<String>,
     /// Namespace for the operator to watch, as in spec.config.inline of a `ClusterExtension` of OLM v1
     #[arg(long, value_name = "NAMESPACE", conflicts_with = "extension_config")]
     watch_namespace: Option<String>,
@@ -48,7 +54,7 @@ pub(super) struct SelectionOptions {
 
 /// A named set of suites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Profile {
+pub(crate) enum Profile {
     /// Submissions to OperatorHub.io
     #[value(name = "operatorhub")]
     OperatorHub,
@@ -66,7 +72,7 @@ pub(super) enum Profile {
 
 impl Profile {
     /// Returns the suites that are run in addition to `bundle`.
-    pub(super) const fn suites(self) -> &'static [Suite] {
+    pub(crate) const fn suites(self) -> &'static [Suite] {
         use Suite::{
             Capabilities, Categories, Community, DeprecatedApis, Disconnected, GoodPractices, Multiarch,
             Olmv1, Openshift, OperatorHubV2, Preflight,
@@ -92,19 +98,19 @@ impl Profile {
 }
 
 /// An optional validator of operator-sdk, and the suite that reproduces it.
-struct Optional {
-    name: &'static str,
+pub(crate) struct Optional {
+    pub(crate) name: &'static str,
     /// Whether it has the label `suite=operatorframework`.
     in_suite: bool,
-    suite: Suite,
-    description: &'static str,
+    pub(crate) suite: Suite,
+    pub(crate) description: &'static str,
 }
 
-const OPTIONAL: [Optional; 8] = [
+pub(crate) const OPTIONAL: [Optional; 8] = [
     Optional::new("alpha-deprecated-apis", true, Suite::DeprecatedApis, "APIs removed from Kubernetes"),
     Optional::new("capabilities", true, Suite::Capabilities, "Capability levels of OperatorHub.io"),
     Optional::new("categories", true, Suite::Categories, "Categories of OperatorHub.io"),
-    Optional::new("community", false, Suite::Community, "Requirements of the OpenShift community catalog"),
+    Optional::new("community", false, Suite::SdkCommunity, "APIs removed from OpenShift 4.9 (deprecated)"),
     Optional::new("good-practices", true, Suite::GoodPractices, "Recommendations of the Operator Framework"),
     Optional::new("multiarch", false, Suite::Multiarch, "Architectures that the operator declares"),
     Optional::new("operatorhub", false, Suite::OperatorHubV2, "Same as operatorhubv2"),
@@ -115,10 +121,16 @@ impl Optional {
     const fn new(name: &'static str, in_suite: bool, suite: Suite, description: &'static str) -> Self {
         Self { name, in_suite, suite, description }
     }
+
+    /// Returns the labels that selectors match.
+    pub(crate) fn labels(&self) -> Vec<(&'static str, &'static str)> {
+        let suite = self.in_suite.then_some(("suite", "operatorframework"));
+        [("name", self.name)].into_iter().chain(suite).collect()
+    }
 }
 
 /// Returns the list of operator-sdk's optional validators, as `--list-optional` prints it.
-pub(super) fn list_optional() -> String {
+pub(crate) fn list_optional() -> String {
     let mut text = format!("{:<25}{:<31}{}\n", "NAME", "LABELS", "DESCRIPTION");
     for one in OPTIONAL {
         let label = format!("name={}", one.name);
@@ -133,12 +145,12 @@ pub(super) fn list_optional() -> String {
 
 impl SelectionOptions {
     /// Returns the files that the flags name.
-    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.config.iter().map(PathBuf::as_path)
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.config.iter().map(PathBuf::as_path).chain(self.index_path())
     }
 
     /// Returns the suites that the flags name, each once.
-    pub(super) fn suites(&self) -> Result<Vec<Suite>> {
+    pub(crate) fn suites(&self) -> Result<Vec<Suite>> {
         let mut suites = SuiteName::suites(&self.suite);
         suites.extend(self.profile.iter().flat_map(|profile| profile.suites()));
         if let Some(selector) = &self.select_optional {
@@ -150,30 +162,44 @@ impl SelectionOptions {
     }
 
     /// Returns what the flags say about the cluster.
-    pub(super) fn settings(&self) -> Result<Settings> {
-        Ok(Settings { kube_version: self.version()?, extension: self.extension()? })
+    pub(crate) fn settings(&self) -> Result<Settings> {
+        Ok(Settings {
+            versions: self.versions()?,
+            index_dockerfile: self.index_dockerfile()?,
+            extension: self.extension()?,
+        })
     }
 
-    fn version(&self) -> Result<Option<Version>> {
+    /// Returns the Dockerfile that operator-sdk's validator `community` reads labels from.
+    fn index_dockerfile(&self) -> Result<Option<String>> {
+        self.index_path().map(read_index_dockerfile).transpose()
+    }
+
+    fn index_path(&self) -> Option<&Path> {
+        let mut values = self.optional_values.iter().filter_map(|pair| pair.split_once('='));
+        let (_, path) = values.rfind(|(key, value)| *key == "index-path" && !value.is_empty())?;
+        Some(Path::new(path))
+    }
+
+    /// Returns the versions of Kubernetes that the flags name.
+    pub(crate) fn versions(&self) -> Result<Option<Versions>> {
         let mut version = self.kube_version.as_deref();
         for pair in &self.optional_values {
             match pair.split_once('=') {
                 Some(("k8s-version", value)) => version = version.or(Some(value)),
-                // Images are never inspected through a container tool, and the index image is not built from a file.
+                // Images are never inspected through a container tool.
                 Some(("container-tools" | "image-path" | "index-path", _)) => {}
                 Some((key, _)) => {
-                    let near = did_you_mean(key, ["k8s-version"]);
+                    let near = did_you_mean(key, ["k8s-version", "index-path"]);
                     bail!("unknown key `{key}` in --optional-values{near}");
                 }
                 None => bail!("invalid --optional-values `{pair}`: expected KEY=VALUE"),
             }
         }
-        let parse = |text: &str| {
-            version::tolerant(text).with_context(|| {
-                format!("invalid Kubernetes version `{text}`: expected a version such as 1.30")
-            })
-        };
-        version.map(parse).transpose()
+        if let Some(openshift) = &self.openshift {
+            return Ok(Some(Versions::parse_openshift(openshift)?));
+        }
+        Ok(version.map(Versions::parse).transpose()?)
     }
 
     fn extension(&self) -> Result<Option<Extension>> {
@@ -187,6 +213,13 @@ impl SelectionOptions {
         };
         Ok(Some(Extension { config, namespace: self.install_namespace.clone() }))
     }
+}
+
+/// Reads the Dockerfile that operator-sdk's validator `community` reads labels from.
+pub(crate) fn read_index_dockerfile(path: &Path) -> Result<String> {
+    let failed = || format!("failed to read {}, which --optional-values names", path.display());
+    let bytes = disk::file::read_in_project(path, MAX_DOCKERFILE).with_context(failed)?;
+    String::from_utf8(bytes).context("the file is not UTF-8").with_context(failed)
 }
 
 /// Returns the suites that one of operator-sdk's label selectors picks.
@@ -213,8 +246,8 @@ fn selected(selector: &str) -> Result<Vec<Suite>> {
 
 fn read_config(path: &Path) -> Result<Map<String, Json>> {
     let failed = || format!("failed to read {}", path.display());
-    let bytes = read::file::read(path, MAX_CONFIG).with_context(failed)?;
-    let parsed = read::yaml::parse(&bytes);
+    let bytes = disk::file::read_in_project(path, MAX_CONFIG).with_context(failed)?;
+    let parsed = kube_yaml::parse(&bytes);
     if let Some(error) = parsed.error {
         return Err(error).with_context(failed);
     }

@@ -12,18 +12,20 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use futures::FutureExt as _;
 
+use super::error_help::with_help;
 use super::exit::{Exit, print_error};
-use super::remedy::with_help;
+use super::outputs::require_outside;
 use super::runtime::runtime;
 use super::signals::Signals;
-use crate::model::text::{counted, printable, with_causes};
-use crate::read::file::Unreadable;
-use crate::read::walk;
-use crate::read::watch::{INTERVAL, Watch};
-use crate::serve::{Index, IndexError, Live, Protocol, Server, is_catalog_name, load, probe};
+use crate::terminal::{WARNING, stderr};
+use catalog_server::{CatalogState, Index, IndexError, Protocol, Server, is_catalog_name, load, probe};
+use kube_yaml::text::{counted, printable, with_causes};
+use olm_model::disk::walk;
+use olm_model::disk::watch::{INTERVAL, Watch};
+use olm_model::read::Unreadable;
 
 /// The name of the index in `--cache-dir`.
-pub(super) const INDEX_FILE: &str = "catalog.index";
+pub(crate) const INDEX_FILE: &str = "catalog.index";
 
 /// The number of looks at a catalog that cannot be listed before it is reported: about two seconds.
 const MAX_MISSING: u32 = 4;
@@ -42,7 +44,7 @@ const MAX_MISSING: u32 = 4;
   # Write the index of a catalog, and serve the catalog from it
   bundle-tool serve catalog --build-index catalog.index
   bundle-tool serve catalog --index catalog.index")]
-pub(super) struct Serve {
+pub(crate) struct Serve {
     /// Catalog directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
@@ -108,7 +110,7 @@ fn http_address(text: &str) -> Result<HttpAddress, String> {
 }
 
 impl Serve {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let result = self.run_or_fail();
         if let Err(error) = &result {
             // The kubelet shows it as the reason why the container ended. Without the file, there is none to tell.
@@ -125,7 +127,11 @@ impl Serve {
         let failed = || format!("failed to read {}", self.directory.display());
         let in_cache = self.cache_dir.as_ref().map(|directory| directory.join(INDEX_FILE));
         let write_to = if self.cache_only { in_cache.as_ref() } else { self.build_index.as_ref() };
+        if let Some(directory) = &self.cache_dir {
+            require_outside("--cache-dir", directory, &self.directory)?;
+        }
         if let Some(path) = write_to {
+            require_outside("--build-index", path, &self.directory)?;
             let bytes = load::build(&self.directory).with_context(failed)?;
             write_index(path, &bytes)?;
             return Ok(Exit::Success);
@@ -149,9 +155,9 @@ impl Serve {
         } else {
             None
         };
-        let served = load::served(&self.directory, index, self.site()).with_context(failed)?;
+        let snapshot = load::snapshot(&self.directory, index, self.site()).with_context(failed)?;
         let runtime = runtime()?;
-        let exit = runtime.block_on(self.serve(Arc::new(Live::new(served)), watch));
+        let exit = runtime.block_on(self.serve(Arc::new(CatalogState::new(snapshot)), watch));
         // Whatever still runs was cut off: nothing waits for it.
         runtime.shutdown_background();
         exit
@@ -162,10 +168,10 @@ impl Serve {
         self.http.is_some().then_some(self.catalog_name.as_str())
     }
 
-    async fn serve(&self, live: Arc<Live>, watch: Option<Watch>) -> Result<Exit> {
-        let contents = contents(live.served().catalog.counts());
+    async fn serve(&self, state: Arc<CatalogState>, watch: Option<Watch>) -> Result<Exit> {
+        let contents = contents(state.snapshot().catalog.counts());
         let bind = async |address, port, protocol| {
-            let server = Server::bind(address, port, Arc::clone(&live), protocol).await;
+            let server = Server::bind(address, port, Arc::clone(&state), protocol).await;
             server.with_context(|| format!("failed to listen on port {port}"))
         };
         let grpc = bind(None, self.port, Protocol::Grpc).await?;
@@ -184,7 +190,7 @@ impl Serve {
         }
         out.flush()?;
         drop(out);
-        writeln!(io::stderr(), "serving {contents}")?;
+        writeln!(stderr(), "serving {contents}")?;
         signals
             .serve("calls", |stop| async move {
                 let stop = stop.shared();
@@ -196,7 +202,7 @@ impl Serve {
                 let watching = async {
                     if let Some(watch) = watch {
                         tokio::select! {
-                            () = self.reload(&live, watch) => {}
+                            () = self.reload(&state, watch) => {}
                             () = stop.clone() => {}
                         }
                     }
@@ -207,7 +213,7 @@ impl Serve {
     }
 
     /// Serves each changed state of the catalog that is valid, until the runtime ends.
-    async fn reload(&self, live: &Live, mut watch: Watch) {
+    async fn reload(&self, state: &CatalogState, mut watch: Watch) {
         let mut missing = 0;
         loop {
             tokio::time::sleep(INTERVAL).await;
@@ -220,11 +226,11 @@ impl Serve {
                 Err(failure) => {
                     missing += 1;
                     if missing == MAX_MISSING {
-                        live.rejected();
+                        state.rejected();
                         let failure = printable(&with_causes(&failure)).into_owned();
                         let _ = writeln!(
-                            io::stderr(),
-                            "warning: the catalog cannot be read; still serving its last state: {failure}"
+                            stderr(),
+                            "{WARNING} the catalog cannot be read; still serving its last state: {failure}"
                         );
                     }
                     continue;
@@ -236,22 +242,22 @@ impl Serve {
             }
             let (directory, site) = (self.directory.clone(), self.site().map(str::to_owned));
             let served =
-                tokio::task::spawn_blocking(move || load::served(&directory, None, site.as_deref())).await;
-            let mut error = io::stderr().lock();
+                tokio::task::spawn_blocking(move || load::snapshot(&directory, None, site.as_deref())).await;
+            let mut error = stderr().lock();
             // Nothing is left to do where standard error is closed.
             let _ = match served {
                 Ok(Ok(served)) => {
                     let contents = contents(served.catalog.counts());
-                    live.replace(served);
+                    state.replace(served);
                     writeln!(error, "the catalog has changed: serving {contents}")
                 }
                 Ok(Err(failure)) => {
-                    live.rejected();
+                    state.rejected();
                     let failure = printable(&with_causes(&failure)).into_owned();
-                    writeln!(error, "warning: the changed catalog cannot be served: {failure}")
+                    writeln!(error, "{WARNING} the changed catalog cannot be served: {failure}")
                 }
                 Err(failure) => {
-                    writeln!(error, "warning: the changed catalog cannot be served: {failure}")
+                    writeln!(error, "{WARNING} the changed catalog cannot be served: {failure}")
                 }
             };
         }
@@ -275,7 +281,7 @@ impl Serve {
         );
         // In a directory for the index, as opm's empty one, there need not be any yet.
         if !is_missing || self.index.is_some() {
-            writeln!(io::stderr(), "warning: {}: {error}; reading the catalog instead", path.display())?;
+            writeln!(stderr(), "{WARNING} {}: {error}; reading the catalog instead", path.display())?;
         }
         Ok(None)
     }
@@ -295,7 +301,7 @@ fn host(address: IpAddr) -> String {
 }
 
 /// Writes an index, whole or not at all.
-pub(super) fn write_index(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_index(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         std::fs::create_dir_all(parent).with_context(|| format!("failed to write {}", path.display()))?;
     }
@@ -304,7 +310,7 @@ pub(super) fn write_index(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Runs as `grpc_health_probe`.
-pub(super) fn probe() -> ExitCode {
+pub(crate) fn probe() -> ExitCode {
     let result = probe::Probe::parse(std::env::args().skip(1)).and_then(|probe| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| probe::ProbeError::Call(error.to_string()))?;

@@ -10,11 +10,13 @@ use clap::{Args, ValueEnum as _};
 
 use super::selection::{Profile, SelectionOptions};
 use super::suites::{SuiteName, unknown_rule};
-use crate::model::Level;
-use crate::model::text::printable;
-use crate::read::settings::{self, Settings};
-use crate::report::{Suite, suggest};
-use crate::rules::{self, Ignore, Selection};
+use crate::settings;
+use crate::settings::Settings;
+use crate::terminal::{WARNING, stderr};
+use kube_yaml::text::printable;
+use olm_model::Level;
+use olm_model::report::{Suite, suggest};
+use olm_rules::{Ignore, Selection};
 
 /// The name that stands for all warnings.
 const WARNINGS: &str = "warnings";
@@ -22,9 +24,17 @@ const WARNINGS: &str = "warnings";
 // What users decide about rules.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Rule options")]
-pub(super) struct Choice {
+pub(crate) struct RuleArgs {
     #[command(flatten)]
     selection: SelectionOptions,
+    #[command(flatten)]
+    levels: LevelOptions,
+}
+
+// How findings of rules count.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Rule options")]
+pub(crate) struct LevelOptions {
     /// Rules to ignore, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     allow: Vec<String>,
@@ -34,20 +44,20 @@ pub(super) struct Choice {
     /// Rules whose findings are errors, separated by commas; `warnings` for all warnings
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     deny: Vec<String>,
-    /// Settings to use for all bundles [default: the nearest bundle-tool.toml in or above each directory]
+    /// Settings to use for all bundles and catalogs [default: the nearest bundle-tool.toml in or above each directory]
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     config_file: Option<PathBuf>,
     /// Ignore all bundle-tool.toml files
     #[arg(long)]
     no_config: bool,
-    /// Report findings that comments in the bundle ignore
+    /// Report findings that comments in files ignore
     #[arg(long)]
     no_ignore_comments: bool,
 }
 
 /// The settings that were read, by their files.
 #[derive(Debug)]
-pub(super) struct Selections {
+pub(crate) struct Selections {
     base: Selection,
     levels: Vec<(String, Level)>,
     source: Source,
@@ -63,14 +73,25 @@ enum Source {
     Nearest,
 }
 
-impl Choice {
+impl RuleArgs {
     /// Returns the files besides the settings that options name.
-    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.selection.files()
     }
 
     /// Checks the options.
-    pub(super) fn selections(&self) -> Result<Selections> {
+    pub(crate) fn selections(&self) -> Result<Selections> {
+        self.levels.selections(Selection {
+            suites: self.selection.suites()?,
+            settings: self.selection.settings()?,
+            ..Selection::default()
+        })
+    }
+}
+
+impl LevelOptions {
+    /// Checks the options, and adds them to a selection of suites.
+    pub(crate) fn selections(&self, base: Selection) -> Result<Selections> {
         let lists = [(&self.allow, Level::Allow), (&self.warn, Level::Warn), (&self.deny, Level::Deny)];
         let mut levels: Vec<(String, Level)> = Vec::new();
         let mut deny_warnings = false;
@@ -92,13 +113,7 @@ impl Choice {
             None if self.no_config => Source::None,
             None => Source::Nearest,
         };
-        let base = Selection {
-            suites: self.selection.suites()?,
-            settings: self.selection.settings()?,
-            deny_warnings,
-            without_comments: self.no_ignore_comments,
-            ..Selection::default()
-        };
+        let base = Selection { deny_warnings, without_comments: self.no_ignore_comments, ..base };
         let selections =
             Selections { base, levels, source, read: Mutex::default(), enabled: Mutex::default() };
         if let Source::File(path) = &selections.source {
@@ -109,18 +124,18 @@ impl Choice {
 }
 
 fn check_level(id: &str, level: Level) -> Result<()> {
-    if rules::find(id).is_none() {
+    if olm_rules::find(id).is_none() {
         bail!(unknown_rule(id));
     }
-    if rules::UNREAD_INPUT.contains(&id) && level != Level::Deny {
+    if olm_rules::UNREAD_INPUT.contains(&id) && level != Level::Deny {
         bail!("rule `{id}` cannot be ignored: input that cannot be read is not validated");
     }
     Ok(())
 }
 
 impl Selections {
-    /// Returns what applies to a bundle in a directory; for images that is the current one.
-    pub(super) fn of(&self, directory: Option<&Path>) -> Result<Arc<Selection>> {
+    /// Returns what applies to a bundle or a catalog in a directory; for images that is the current one.
+    pub(crate) fn for_directory(&self, directory: Option<&Path>) -> Result<Arc<Selection>> {
         match self.file(directory) {
             Some(path) => self.of_file(&path),
             None => Ok(self.with(&Settings::default(), "")?.into()),
@@ -128,7 +143,7 @@ impl Selections {
     }
 
     /// Returns the settings that apply to a bundle in a directory.
-    pub(super) fn file(&self, directory: Option<&Path>) -> Option<PathBuf> {
+    pub(crate) fn file(&self, directory: Option<&Path>) -> Option<PathBuf> {
         match &self.source {
             Source::None => None,
             Source::File(path) => Some(path.clone()),
@@ -137,7 +152,7 @@ impl Selections {
     }
 
     /// Returns the files that apply to a bundle in a directory, or would if they existed.
-    pub(super) fn candidates(&self, directory: &Path) -> Vec<PathBuf> {
+    pub(crate) fn candidates(&self, directory: &Path) -> Vec<PathBuf> {
         match &self.source {
             Source::None => Vec::new(),
             Source::File(path) => vec![path.clone()],
@@ -197,31 +212,31 @@ impl Selections {
 
     /// Warns about options for rules that were not run, and about entries of settings that matched no finding of any bundle,
     /// although their rules were run.
-    pub(super) fn report_unused(self) -> io::Result<()> {
+    pub(crate) fn report_unused(self) -> io::Result<()> {
         let read = self.read.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut files: Vec<_> = read.into_iter().collect();
         files.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut out = io::stderr().lock();
+        let mut out = stderr().lock();
         let suites = self.enabled.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
         let any = Selection { suites, ..Selection::default() };
         for (id, level) in self.levels.iter().filter(|(_, level)| *level != Level::Allow) {
-            if let Some(rule) = rules::find(id).filter(|rule| !any.runs(rule)) {
+            if let Some(rule) = olm_rules::find(id).filter(|rule| !any.runs(rule)) {
                 let option = if *level == Level::Deny { "--deny" } else { "--warn" };
                 let suite = rule.suite;
                 writeln!(
                     out,
-                    "warning: {option} {id} has no effect: the suite `{suite}` is not enabled; add --suite {suite}"
+                    "{WARNING} {option} {id} has no effect: the suite `{suite}` is not enabled; add --suite {suite}"
                 )?;
             }
         }
         for (path, selection) in files {
             for (index, entry) in selection.ignores.iter().enumerate() {
-                let is_run = rules::find(entry.rule()).is_some_and(|rule| selection.runs(rule));
+                let is_run = olm_rules::find(entry.rule()).is_some_and(|rule| selection.runs(rule));
                 if is_run && !entry.is_used() {
                     let path = path.display().to_string();
                     writeln!(
                         out,
-                        "warning: {}: ignore[{index}]: no finding of `{}` to ignore; remove the entry",
+                        "{WARNING} {}: ignore[{index}]: no finding of `{}` to ignore; remove the entry",
                         printable(&path),
                         entry.rule()
                     )?;

@@ -1,16 +1,20 @@
-//! Signals that end a server, or a command that waits.
+//! Signals that end a server, a command that waits, or one that writes several files.
 
 use std::io::{self, Write as _};
+use std::sync::{Once, mpsc};
 
 use anyhow::Result;
 use futures::future::{BoxFuture, FutureExt as _};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::low_level::emulate_default_handler;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::exit::Exit;
+use crate::terminal::{WARNING, stderr};
 
 /// SIGINT and SIGTERM, from now on.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     interrupted: Signal,
     terminated: Signal,
 }
@@ -20,7 +24,7 @@ impl Signals {
     ///
     /// # Errors
     /// The system does not allow it.
-    pub(super) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen() -> io::Result<Self> {
         Ok(Self {
             interrupted: signal(SignalKind::interrupt())?,
             terminated: signal(SignalKind::terminate())?,
@@ -29,7 +33,7 @@ impl Signals {
 
     /// Runs a server until it ends. The first signal completes the future that `serve` receives, after which the server
     /// finishes what is in progress, its `work`; a second signal ends it at once.
-    pub(super) async fn serve<S: Future<Output = ()>>(
+    pub(crate) async fn serve<S: Future<Output = ()>>(
         mut self,
         work: &str,
         serve: impl FnOnce(BoxFuture<'static, ()>) -> S,
@@ -47,8 +51,8 @@ impl Signals {
             }
             if stop.take().is_none() {
                 writeln!(
-                    io::stderr(),
-                    "warning: stopped by a second signal; {work} in progress were interrupted"
+                    stderr(),
+                    "{WARNING} stopped by a second signal; {work} in progress were interrupted"
                 )?;
                 return Ok(Exit::Success);
             }
@@ -56,8 +60,8 @@ impl Signals {
     }
 }
 
-/// Ends when the process is to end.
-pub(super) async fn interrupted() {
+/// Completes on SIGINT or SIGTERM. Never completes if no handler can be installed.
+pub(crate) async fn interrupted() {
     match Signals::listen() {
         Ok(mut signals) => {
             tokio::select! {
@@ -68,4 +72,25 @@ pub(super) async fn interrupted() {
         // Without a handler, the process ends with the signal's default.
         Err(_) => std::future::pending().await,
     }
+}
+
+/// From now on, SIGINT and SIGTERM end the process when no directory has some old and some new files.
+pub(crate) fn end_between_writes() {
+    static BEGIN: Once = Once::new();
+    BEGIN.call_once(|| {
+        let (ready, registered) = mpsc::channel::<()>();
+        let wait = move || {
+            let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+            drop(ready);
+            if let Some(signal) = signals.forever().next() {
+                let _pause = atomic_files::pause();
+                let _ = emulate_default_handler(signal);
+            }
+        };
+        // Without a thread, the process ends at once.
+        if std::thread::Builder::new().name("signals".to_owned()).spawn(wait).is_ok() {
+            // Ends when the sender is dropped.
+            let _ = registered.recv();
+        }
+    });
 }

@@ -5,10 +5,10 @@ use std::io::{self, Read as _};
 use anyhow::{Result, bail};
 
 /// The maximum size of a catalog or an image on standard input, in bytes.
-pub(super) const MAX_CATALOG: u64 = 512 << 20;
+pub(crate) const MAX_CATALOG: u64 = 512 << 20;
 
 /// Reads standard input to its end, at most `limit` bytes.
-pub(super) fn read(limit: u64) -> Result<Vec<u8>> {
+pub(crate) fn read(limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {

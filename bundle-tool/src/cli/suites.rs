@@ -5,18 +5,18 @@ use std::sync::LazyLock;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-use crate::report::Suite;
+use olm_model::report::Suite;
 
 /// A suite, or all of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum SuiteName {
+pub(crate) enum SuiteName {
     All,
     One(Suite),
 }
 
 impl SuiteName {
     /// The suites that a list of names stands for.
-    pub(super) fn suites(names: &[Self]) -> Vec<Suite> {
+    pub(crate) fn suites(names: &[Self]) -> Vec<Suite> {
         let suites = names.iter().flat_map(|name| match name {
             Self::All => Suite::ALL.to_vec(),
             Self::One(suite) => vec![*suite],
@@ -47,6 +47,7 @@ fn help(suite: Suite) -> &'static str {
         Suite::Bundle => {
             "Rules of the API server, OLM and operator-sdk's default validation (always enabled)"
         }
+        Suite::Catalog => "Rules of opm for catalogs (always enabled)",
         Suite::OperatorHubV2 => "Rules of OperatorHub.io for CSVs",
         Suite::Capabilities => "Capability levels of OperatorHub.io",
         Suite::Categories => "Categories of OperatorHub.io",
@@ -57,13 +58,14 @@ fn help(suite: Suite) -> &'static str {
         Suite::Disconnected => "What clusters without access to public registries need",
         Suite::Multiarch => "The CPU architectures that an operator declares",
         Suite::Community => "Requirements of the OpenShift community catalog",
+        Suite::SdkCommunity => "Removed APIs as in operator-sdk's deprecated validator `community`",
         Suite::Preflight => "Requirements of preflight, the certification tool for OpenShift",
     }
 }
 
 /// Returns the error message for an unknown rule id, with the nearest one.
-pub(super) fn unknown_rule(id: &str) -> String {
-    let near = crate::report::suggest::did_you_mean(id, crate::rules::all().map(|rule| rule.id));
+pub(crate) fn unknown_rule(id: &str) -> String {
+    let near = olm_model::report::suggest::did_you_mean(id, olm_rules::all().map(|rule| rule.id));
     let list = if near.is_empty() { ": run `bundle-tool rules` for a list of all rules" } else { "" };
     format!("unknown rule `{id}`{near}{list}")
 }

@@ -7,20 +7,20 @@ use clap::Args;
 
 use super::exit::Exit;
 use super::scaffold::{Common, Workspace, finish};
-use crate::scaffold::merge::Existing;
+use operator_scaffold::merge::Existing;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   # Update the project in the current directory, and show what changed
   bundle-tool update && git diff")]
-pub(super) struct Update {
+pub(crate) struct Update {
     #[command(flatten)]
     common: Common,
 }
 
 impl Update {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let workspace = Workspace::open(&self.common.project_dir)?;
         let project = workspace.project.clone();
         let plan = workspace.apply(&project, Existing::Mark, &self.common)?;

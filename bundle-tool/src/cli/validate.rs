@@ -10,30 +10,31 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
-use super::bundles::{self, Target};
-use super::catalog::validate::{CatalogReport, OpenshiftOption, validate as validate_catalog};
+use super::bundles::{self, ValidateInput};
+use super::catalog::validate::{OpenshiftOption, validate as validate_catalog};
+use super::error_help::with_help;
 use super::exit::{Exit, is_broken_pipe, print_error};
 use super::fix::FixOptions;
-use super::images::{Location, Registries};
+use super::images::{Location, RegistryArgs};
 use super::online::Lookup;
 use super::pull_request;
-use super::remedy::with_help;
 use super::report::{ReportOptions, Run};
 use super::runtime::SharedRuntime;
 use super::selection::list_optional;
-use super::settings::{Choice, Selections};
-use crate::model::Bundle;
-use crate::read::overlay::Overlay;
-use crate::read::watch::{INTERVAL, Watch};
-use crate::read::{self, walk};
-use crate::report::text::{self, Style};
-use crate::report::{BundleReport, Subject, Suite, UnreadBundle};
-use crate::rules::{self, Selection};
+use super::settings::{RuleArgs, Selections};
+use olm_model::Bundle;
+use olm_model::disk;
+use olm_model::disk::walk;
+use olm_model::disk::watch::{INTERVAL, Watch};
+use olm_model::report::{BundleReport, CatalogReport, Suite, UnreadBundle};
+use olm_report::Subject;
+use olm_report::text;
+use olm_report::text::Style;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
-pub(super) struct Validate {
+pub(crate) struct Validate {
     /// Bundles or catalogs: directories, `oci:DIR`, archives, image names, or `-` for standard input
     #[arg(required_unless_present_any = ["list_optional", "base"], value_name = "REF")]
     references: Vec<String>,
@@ -56,11 +57,11 @@ pub(super) struct Validate {
     #[arg(long, conflicts_with_all = ["list_optional", "base", "fix", "online", "output_file"])]
     watch: bool,
     #[command(flatten)]
-    choice: Choice,
+    choice: RuleArgs,
     #[command(flatten)]
     report: ReportOptions,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -126,14 +127,14 @@ impl Found {
             |subject: &Subject<'_>| style.map_or_else(String::new, |style| text::diagnostics(subject, style));
         let text = match &report {
             Report::Bundle(report) => text(&Subject::from(report)),
-            Report::Catalog(report) => text(&report.subject()),
+            Report::Catalog(report) => text(&Subject::from(report)),
         };
         Self { report, text }
     }
 }
 
 impl Validate {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         if self.list_optional {
             io::stdout().lock().write_all(list_optional().as_bytes())?;
             return Ok(Exit::Success);
@@ -163,8 +164,8 @@ impl Validate {
         let mut beside: BTreeSet<PathBuf> = self.choice.files().map(Path::to_owned).collect();
         for path in &paths {
             beside.extend(settings.candidates(path));
-            beside.extend(read::dockerfile::beside(path));
-            beside.extend(read::submission::beside(path));
+            beside.extend(disk::dockerfile::path_for(path));
+            beside.extend(disk::submission::configuration_of(path));
         }
         let options = walk::Options { skip_hidden_directories: true, ..walk::Options::default() };
         let mut watch = Watch::new(paths, options)?.with_files(beside.into_iter().collect())?;
@@ -227,7 +228,7 @@ impl Validate {
         let runtime = SharedRuntime::default();
         let lookup = self.online.then(|| Lookup::new(&self.registries));
         let progress = progress(targets.len());
-        let validate = |target: &Target| {
+        let validate = |target: &ValidateInput| {
             let found = self.validate(target, &selections, &runtime, lookup.as_ref(), style);
             progress.inc(1);
             found
@@ -257,11 +258,11 @@ impl Validate {
         selections.report_unused()?;
         let is_answered = lookup.map_or(Ok(true), Lookup::report)?;
         let subjects: Vec<_> =
-            bundles.iter().map(Subject::from).chain(catalogs.iter().map(CatalogReport::subject)).collect();
+            bundles.iter().map(Subject::from).chain(catalogs.iter().map(Subject::from)).collect();
         let passed = subjects.iter().all(|subject| subject.passed);
         self.report.print(&Run {
             bundles: Some(&bundles),
-            catalogs: (!catalogs.is_empty()).then(|| catalogs.iter().map(CatalogReport::json).collect()),
+            catalogs: (!catalogs.is_empty()).then_some(catalogs.as_slice()),
             subjects,
             text: Some(text),
             unreadable: &unreadable,
@@ -277,18 +278,18 @@ impl Validate {
     fn pull_request(&self, base: &str, selections: &Selections) -> Result<BundleReport> {
         let directory = self.references.first().map_or(Path::new("."), Path::new);
         let request = pull_request::read(directory, base)?;
-        let selection = selections.of(Some(directory))?;
+        let selection = selections.for_directory(Some(directory))?;
         if !selection.suites.contains(&Suite::Community) {
             bail!(
                 "--base requires the suite `community`, which has the rules for pull requests: add --profile community"
             );
         }
-        Ok(rules::validate_pull_request("pull request", &request, &selection))
+        Ok(olm_rules::validate_pull_request("pull request", &request, &selection))
     }
 
     fn validate(
         &self,
-        target: &Target,
+        target: &ValidateInput,
         selections: &Selections,
         runtime: &SharedRuntime,
         lookup: Option<&Lookup>,
@@ -297,53 +298,37 @@ impl Validate {
         let fill_images = |bundle: &mut Bundle| lookup.map_or(Ok(()), |lookup| lookup.fill(bundle, runtime));
         let catalog = |name: &str, root: Option<&Path>, sources| {
             let openshift = root.and_then(|path| OpenshiftOption::default().of(path));
-            let report =
-                validate_catalog(sources, openshift).with_context(|| format!("failed to read {name}"))?;
-            Ok(Found::new(Report::Catalog(CatalogReport::new(name, root, report)), style))
+            let selection = selections.for_directory(root)?;
+            let report = validate_catalog(name, root, sources, openshift, &selection)
+                .with_context(|| format!("failed to read {name}"))?;
+            Ok(Found::new(Report::Catalog(report), style))
         };
         match target {
-            Target::Catalog(path) => {
+            ValidateInput::Catalog(path) => {
                 let name = path.display().to_string();
-                let sources =
-                    crate::read::catalog::sources(path).with_context(|| format!("failed to read {name}"))?;
+                let sources = olm_model::disk::catalog::sources(path)
+                    .with_context(|| format!("failed to read {name}"))?;
                 catalog(&name, Some(path), sources)
             }
-            Target::StandardInput(sources) => catalog("-", None, sources.take()),
-            Target::Directory(reference) => {
-                let selection = selections.of(Some(Path::new(reference)))?;
-                let mut bundle = bundles::directory(reference)?;
+            ValidateInput::StandardInput(sources) => catalog("-", None, sources.take()),
+            ValidateInput::Directory(reference) => {
+                let selection = selections.for_directory(Some(Path::new(reference)))?;
+                let mut bundle = bundles::directory(reference, &selection)?;
                 fill_images(&mut bundle)?;
-                let (_, report) =
-                    validate_directory(bundle, Path::new(reference), &Overlay::default(), &selection);
-                Ok(Found::new(Report::Bundle(report), style))
+                Ok(Found::new(Report::Bundle(olm_rules::validate(&bundle, &selection)), style))
             }
-            Target::Image { name: reference, location, .. } => {
+            ValidateInput::Image { name: reference, location, .. } => {
                 match bundles::image(reference, location, &self.registries, runtime)? {
                     bundles::Content::Bundle(mut bundle) => {
                         fill_images(&mut bundle)?;
-                        let selection = selections.of(None)?;
-                        Ok(Found::new(Report::Bundle(rules::validate(&bundle, &selection)), style))
+                        let selection = selections.for_directory(None)?;
+                        Ok(Found::new(Report::Bundle(olm_rules::validate(&bundle, &selection)), style))
                     }
                     bundles::Content::Catalog(sources) => catalog(reference, None, sources),
                 }
             }
         }
     }
-}
-
-/// Validates the bundle that was read from a directory, with what surrounds it in a catalog's repository.
-pub(super) fn validate_directory(
-    mut bundle: Bundle,
-    directory: &Path,
-    overlay: &Overlay,
-    selection: &Selection,
-) -> (Bundle, BundleReport) {
-    if selection.suites.contains(&Suite::Community) {
-        bundle.submission = read::submission::around(directory);
-    }
-    bundle.dockerfile = read::dockerfile::of(directory, overlay);
-    let report = rules::validate(&bundle, selection);
-    (bundle, report)
 }
 
 /// Prints why something could not be read, and keeps it for the report.
@@ -353,7 +338,7 @@ fn failed(name: &str, error: &anyhow::Error, unreadable: &mut Vec<UnreadBundle>)
     Ok(())
 }
 
-/// Returns what shows progress on a terminal; nothing is shown for few bundles.
+/// Returns a progress bar, which is hidden for few bundles and without a terminal.
 fn progress(count: usize) -> ProgressBar {
     if count < MIN_PROGRESS || !io::stderr().is_terminal() {
         return ProgressBar::hidden();

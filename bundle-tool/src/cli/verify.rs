@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use oci_images::registry::{Reference, Repository, Resolver, VerifyingKey};
+use oci_images::registry::{Reference, Repository, Resolver, Verification, VerifyingKey};
 
 use super::exit::Exit;
-use super::images::Registries;
+use super::images::RegistryArgs;
 use super::runtime::runtime;
-use crate::model::text::printable;
+use crate::terminal::{ERROR, stderr};
+use kube_yaml::text::printable;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -20,7 +21,7 @@ use crate::model::text::printable;
   # Sign when pushing
   bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 \\
     --sign cosign.key")]
-pub(super) struct Verify {
+pub(crate) struct Verify {
     /// Name of the image
     #[arg(value_name = "IMAGE", value_parser = parse)]
     image: Reference,
@@ -28,7 +29,7 @@ pub(super) struct Verify {
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 fn parse(text: &str) -> Result<Reference, String> {
@@ -36,25 +37,35 @@ fn parse(text: &str) -> Result<Reference, String> {
 }
 
 impl Verify {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let Self { image, key, registries } = self;
         let key = VerifyingKey::read(&key)?;
-        let (digest, verified) = runtime()?
+        let (digest, verification) = runtime()?
             .block_on(async {
                 let repository =
                     Repository::for_reading(&image, &registries.options(), &Resolver::from_env()).await?;
                 let (digest, _) = repository.digest().await?;
-                let verified = repository.verify(&digest, &key).await?;
-                Ok::<_, anyhow::Error>((digest, verified))
+                let verification = repository.verify(&digest, &key).await?;
+                Ok::<_, anyhow::Error>((digest, verification))
             })
             .with_context(|| format!("failed to verify {image}"))?;
         let mut out = io::stdout().lock();
+        let Verification { verified, other_keys, unsupported, .. } = verification;
         for signature in &verified {
             writeln!(out, "{}", printable(&signature.payload))?;
         }
         out.flush()?;
         if verified.is_empty() {
-            writeln!(io::stderr(), "error: no valid signature of {digest} with this key was found")?;
+            let mut stderr = stderr();
+            match other_keys {
+                0 if unsupported.is_empty() => writeln!(stderr, "{ERROR} {digest} is not signed")?,
+                0 => {}
+                1 => writeln!(stderr, "{ERROR} {digest} is signed with another key")?,
+                count => writeln!(stderr, "{ERROR} {digest} has {count} signatures, and none of this key")?,
+            }
+            for format in &unsupported {
+                writeln!(stderr, "{ERROR} {digest} has a signature in an unsupported format: {format}")?;
+            }
             return Ok(Exit::Findings);
         }
         Ok(Exit::Success)

@@ -6,7 +6,7 @@ use clap::Args;
 
 // What is upgraded.
 #[derive(Debug, Args)]
-pub(super) struct Versions {
+pub(crate) struct Versions {
     /// Bundle to upgrade from: a directory, `oci:DIR`, `oci-archive:FILE` or an image
     // `mut_arg` would put it behind NEW.
     #[arg(index = 1, value_name = "OLD", required_unless_present = "catalog", conflicts_with = "catalog")]
@@ -17,19 +17,19 @@ pub(super) struct Versions {
     /// Catalog whose upgrade edges are used instead of two bundles: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an
     /// image name, or `-` for standard input
     #[arg(long, value_name = "REF")]
-    pub(super) catalog: Option<String>,
+    pub(crate) catalog: Option<String>,
     /// Directory of a bundle of the catalog, or of bundles at most three levels below (repeatable) [default: what the catalog
     /// contains as olm.bundle.object]
     #[arg(long, value_name = "DIR", conflicts_with = "old")]
-    pub(super) bundles: Vec<PathBuf>,
+    pub(crate) bundles: Vec<PathBuf>,
     /// Package of the catalog [default: all of them]
     #[arg(long, value_name = "NAME", conflicts_with = "old")]
-    pub(super) package: Option<String>,
+    pub(crate) package: Option<String>,
 }
 
 impl Versions {
-    /// Returns the two bundles; nothing if a catalog is given instead.
-    pub(super) fn pair(&self) -> Option<(&str, &str)> {
+    /// Returns the two bundles, or `None` if a catalog is given instead.
+    pub(crate) fn pair(&self) -> Option<(&str, &str)> {
         self.old.as_deref().zip(self.new.as_deref())
     }
 }

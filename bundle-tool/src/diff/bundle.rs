@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use olm_model::Bundle;
+use olm_model::version::{Range, strict};
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::model::yaml;
 
 /// How many single permissions a rule may stand for; one that stands for more is compared as a whole.
 const MAX_PERMISSIONS: usize = 10_000;
@@ -23,7 +23,7 @@ pub struct Lists<T> {
 
 impl<T: Ord + Clone> Lists<T> {
     /// What differs between two sets.
-    pub(super) fn of(old: &BTreeSet<T>, new: &BTreeSet<T>) -> Self {
+    pub(crate) fn compare(old: &BTreeSet<T>, new: &BTreeSet<T>) -> Self {
         Self {
             added: new.difference(old).cloned().collect(),
             removed: old.difference(new).cloned().collect(),
@@ -61,21 +61,118 @@ impl fmt::Display for Permission {
 
 /// What a CSV asks for.
 #[derive(Debug, Default)]
-pub(super) struct Summary {
-    pub(super) name: String,
-    pub(super) permissions: BTreeSet<Permission>,
-    pub(super) install_modes: BTreeSet<String>,
-    pub(super) webhooks: BTreeSet<String>,
-    pub(super) images: BTreeSet<String>,
-    pub(super) required_apis: BTreeSet<String>,
-    pub(super) min_kube_version: String,
-    pub(super) descriptors: BTreeSet<String>,
+pub(crate) struct Summary {
+    pub(crate) name: String,
+    pub(crate) permissions: BTreeSet<Permission>,
+    pub(crate) install_modes: BTreeSet<String>,
+    pub(crate) webhooks: BTreeSet<String>,
+    pub(crate) images: BTreeSet<String>,
+    pub(crate) required_apis: BTreeSet<String>,
+    pub(crate) min_kube_version: String,
+    pub(crate) descriptors: BTreeSet<String>,
+    pub(crate) service_accounts: BTreeSet<String>,
+    /// The Deployments of the install strategy, as objects.
+    pub(crate) deployments: Vec<Value>,
+    /// How the CSV upgrades others.
+    pub(crate) edges: Edges,
+}
+
+/// Which CSVs a CSV can be installed over.
+#[derive(Debug, Default)]
+pub(crate) struct Edges {
+    version: String,
+    replaces: String,
+    skips: Vec<String>,
+    skip_range: String,
+}
+
+impl Edges {
+    /// Returns why there is no edge from the CSV `old` to this one, if this one names others.
+    pub(crate) fn missing_from(&self, old: &Summary) -> Option<String> {
+        if self.replaces.is_empty() && self.skips.is_empty() && self.skip_range.is_empty() {
+            return None;
+        }
+        let is_skipped = || {
+            let (Ok(range), Ok(version)) = (Range::parse(&self.skip_range), strict(&old.edges.version))
+            else {
+                return false;
+            };
+            range.contains(&version)
+        };
+        if self.replaces == old.name || self.skips.contains(&old.name) || is_skipped() {
+            return None;
+        }
+        let mut named = Vec::new();
+        if !self.replaces.is_empty() {
+            named.push(format!("spec.replaces is `{}`", self.replaces));
+        }
+        if !self.skips.is_empty() {
+            named.push(format!("spec.skips is `{}`", self.skips.join(", ")));
+        }
+        if !self.skip_range.is_empty() {
+            named.push(format!("olm.skipRange is `{}`", self.skip_range));
+        }
+        Some(format!(
+            "the new CSV does not upgrade `{}`: {} (OLM does not upgrade directly, unless the catalog has other edges)",
+            old.name,
+            named.join(", ")
+        ))
+    }
+}
+
+/// The dependencies of a bundle, each as one line.
+#[derive(Debug, Default)]
+pub(crate) struct Dependencies(pub(crate) BTreeSet<String>);
+
+impl Dependencies {
+    /// Reads `dependencies.yaml`, `properties.yaml` and the CSV's annotation `operatorframework.io/properties`.
+    pub(crate) fn new(bundle: &Bundle) -> Self {
+        let mut found = BTreeSet::new();
+        if let Some((_, entries)) = bundle.metadata_list("dependencies") {
+            found.extend(list(&entries.to_json()).filter_map(|entry| requirement(entry, true)));
+        }
+        if let Some((_, entries)) = bundle.metadata_list("properties") {
+            found.extend(list(&entries.to_json()).filter_map(|entry| requirement(entry, false)));
+        }
+        let annotation = bundle
+            .csv()
+            .and_then(|csv| csv.root.dig(&["metadata", "annotations", "operatorframework.io/properties"]))
+            .and_then(kube_yaml::Value::as_str)
+            .and_then(|text| kube_yaml::json::from_str::<Value>(text).ok())
+            .unwrap_or_default();
+        found.extend(list(&annotation["properties"]).filter_map(|entry| requirement(entry, false)));
+        Self(found)
+    }
+}
+
+/// Returns what an entry of `dependencies.yaml` or `properties.yaml` requires. As properties, `olm.package`, `olm.gvk` and
+/// `olm.label` say what the bundle provides.
+fn requirement(entry: &Value, is_dependency: bool) -> Option<String> {
+    let value = &entry["value"];
+    let kind =
+        || format!("{}/{} {}", string(&value["group"]), string(&value["version"]), string(&value["kind"]));
+    match entry["type"].as_str()? {
+        "olm.package" if is_dependency => {
+            Some(format!("package `{}` {}", string(&value["packageName"]), string(&value["version"])))
+        }
+        "olm.package.required" => {
+            Some(format!("package `{}` {}", string(&value["packageName"]), string(&value["versionRange"])))
+        }
+        "olm.gvk" if is_dependency => Some(format!("API {}", kind())),
+        "olm.gvk.required" => Some(format!("API {}", kind())),
+        "olm.label" if is_dependency => Some(format!("label `{}`", string(&value["label"]))),
+        "olm.constraint" => Some(match value["failureMessage"].as_str() {
+            Some(message) => format!("constraint `{message}`"),
+            None => format!("constraint {value}"),
+        }),
+        _ => None,
+    }
 }
 
 impl Summary {
     /// Reads a `ClusterServiceVersion`.
-    pub(super) fn new(csv: yaml::Value<'_>) -> Self {
-        let spec = csv.get("spec").map(yaml::Value::to_json).unwrap_or_default();
+    pub(crate) fn new(csv: kube_yaml::Value<'_>) -> Self {
+        let spec = csv.get("spec").map(kube_yaml::Value::to_json).unwrap_or_default();
         let install = &spec["install"]["spec"];
         let mut permissions = BTreeSet::new();
         for (field, cluster_wide) in [("clusterPermissions", true), ("permissions", false)] {
@@ -98,8 +195,32 @@ impl Summary {
         let services = list(&spec["apiservicedefinitions"]["required"]).map(|api| {
             format!("{}.{} {}", string(&api["kind"]), string(&api["group"]), string(&api["version"]))
         });
+        let deployments = list(&install["deployments"]).map(|deployment| {
+            serde_json::json!({
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "metadata": {"name": deployment["name"], "labels": deployment["label"]},
+                "spec": deployment["spec"],
+            })
+        });
+        let annotation = |name: &str| {
+            let value = csv.dig(&["metadata", "annotations", name]);
+            value.map(kube_yaml::Value::text).unwrap_or_default().to_owned()
+        };
+        let service_accounts = ["clusterPermissions", "permissions"]
+            .iter()
+            .flat_map(|field| list(&install[*field]))
+            .map(|granted| string(&granted["serviceAccountName"]));
         Self {
-            name: csv.dig(&["metadata", "name"]).map(yaml::Value::text).unwrap_or_default().to_owned(),
+            service_accounts: service_accounts.collect(),
+            deployments: deployments.collect(),
+            edges: Edges {
+                version: string(&spec["version"]),
+                replaces: string(&spec["replaces"]),
+                skips: list(&spec["skips"]).map(string).collect(),
+                skip_range: annotation("olm.skipRange"),
+            },
+            name: csv.dig(&["metadata", "name"]).map(kube_yaml::Value::text).unwrap_or_default().to_owned(),
             permissions,
             install_modes: list(&spec["installModes"])
                 .filter(|mode| mode["supported"] == true)
@@ -129,8 +250,9 @@ fn descriptors(owned: &Value) -> Vec<String> {
 }
 
 /// Returns the names of the CRDs that the conversion webhooks of a CSV convert.
-pub(super) fn converted_crds(csv: yaml::Value<'_>) -> Vec<String> {
-    let webhooks = csv.dig(&["spec", "webhookdefinitions"]).map(yaml::Value::to_json).unwrap_or_default();
+pub(crate) fn converted_crds(csv: kube_yaml::Value<'_>) -> Vec<String> {
+    let webhooks =
+        csv.dig(&["spec", "webhookdefinitions"]).map(kube_yaml::Value::to_json).unwrap_or_default();
     list(&webhooks)
         .filter(|webhook| webhook["type"] == "ConversionWebhook")
         .flat_map(|webhook| list(&webhook["conversionCRDs"]).map(string).collect::<Vec<_>>())

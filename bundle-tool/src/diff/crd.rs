@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::schema::{Schema, canonical, flatten, same_json};
-use super::version_order::compare_versions;
+use olm_model::crd::compare_versions;
 
 /// What a change means for the objects that exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -22,17 +22,20 @@ pub enum Effect {
     Drops,
     /// Objects are read with other values than before.
     Changes,
+    /// The API server no longer serves a version: requests for it fail.
+    Unserved,
     /// Existing objects stay as they are; OLM v1 rejects the upgrade all the same.
     Harmless,
 }
 
-/// One change that OLM v1 rejects.
+/// One change that OLM v1 rejects, or that the API server or clients notice.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// The check that finds it, as crdify names it: `type`, `existingFieldRemoval`.
+    /// The check that finds it, as crdify names it: `type`, `existingFieldRemoval`; or `kind`, `servedVersionRemoval` or
+    /// `servedVersionDisabled`, which OLM v1 does not check.
     pub check: &'static str,
-    /// The version (`v1`), two served versions (`v1beta1 -> v1`), or nothing if it is about the whole CRD.
+    /// The version (`v1`), two served versions (`v1beta1 -> v1`), or empty if it is about the whole CRD.
     pub version: String,
     /// The field (`^.spec.size`), or upstream's text if it is about the whole CRD.
     pub path: String,
@@ -74,7 +77,7 @@ const DESCRIPTIVE: &[&str] = &["description", "example", "externalDocs", "id", "
 /// What two served versions of the old CRD differ in already is not reported again. OLM v1 compares the messages, which
 /// name newly required fields in random order, so it almost always reports a known change again if there are more than two;
 /// `strict` does as well.
-pub(super) fn changes(old: &Value, new: &Value, stored: &[String], strict: bool) -> Vec<Change> {
+pub(crate) fn changes(old: &Value, new: &Value, stored: &[String], strict: bool) -> Vec<Change> {
     let mut found = whole(old, new, stored);
     let old_versions = Versions::new(old);
     let new_versions = Versions::new(new);
@@ -105,13 +108,46 @@ pub(super) fn changes(old: &Value, new: &Value, stored: &[String], strict: bool)
 }
 
 /// The storage version, in which objects are stored unless something else is known.
-pub(super) fn storage_versions(crd: &Value) -> Vec<String> {
+pub(crate) fn storage_versions(crd: &Value) -> Vec<String> {
     let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
     versions
         .filter(|version| version["storage"] == true)
         .filter_map(|version| version["name"].as_str())
         .map(str::to_owned)
         .collect()
+}
+
+/// The names of a CRD's versions.
+pub(crate) fn version_names(crd: &Value) -> BTreeSet<&str> {
+    crd["spec"]["versions"].as_array().into_iter().flatten().filter_map(|v| v["name"].as_str()).collect()
+}
+
+/// Adds what OLM v1 does not check: a kind that changes, and served versions that are removed or no longer served. A version that
+/// objects are stored in is already reported.
+pub(crate) fn add_unserved(old: &Value, new: &Value, stored: &[String], found: &mut Vec<Change>) {
+    let mut add = |check, version: &str, detail, effect| {
+        let path = String::new();
+        found.push(Change { check, version: version.to_owned(), path, detail, effect });
+    };
+    let kind = |crd: &Value| crd["spec"]["names"]["kind"].as_str().unwrap_or_default().to_owned();
+    let (before, after) = (kind(old), kind(new));
+    if before != after && !before.is_empty() && !after.is_empty() {
+        add("kind", "", format!("{before} -> {after}"), Effect::Rejects);
+    }
+    let served = |crd: &Value| -> BTreeSet<String> {
+        let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
+        let names = versions.filter(|version| version["served"] == true).filter_map(|v| v["name"].as_str());
+        names.map(str::to_owned).collect()
+    };
+    let names = version_names(new);
+    for version in served(old).difference(&served(new)) {
+        if names.contains(version.as_str()) {
+            add("servedVersionDisabled", version, version.clone(), Effect::Unserved);
+        } else if !stored.contains(version) {
+            add("servedVersionRemoval", version, version.clone(), Effect::Unserved);
+        }
+    }
+    found.sort();
 }
 
 /// The schemas of one version by path.
@@ -163,8 +199,7 @@ fn whole(old: &Value, new: &Value, stored: &[String]) -> BTreeSet<Change> {
         let path = format!("scope changed : {old_scope:?} -> {new_scope:?}");
         add("scope", path, format!("{old_scope} -> {new_scope}"), Effect::Rejects);
     }
-    let versions: BTreeSet<_> =
-        new["spec"]["versions"].as_array().into_iter().flatten().filter_map(|v| v["name"].as_str()).collect();
+    let versions = version_names(new);
     let removed: Vec<_> = stored.iter().map(String::as_str).filter(|name| !versions.contains(name)).collect();
     if !removed.is_empty() {
         let path = format!("stored versions removed : [{}]", removed.join(" "));
@@ -192,7 +227,7 @@ fn is_alternative(path: &str) -> bool {
 }
 
 /// A path as people write it: `spec.size`.
-pub(super) fn field(path: &str) -> &str {
+pub(crate) fn field(path: &str) -> &str {
     path.strip_prefix("^.").unwrap_or(path)
 }
 
@@ -267,9 +302,48 @@ fn property(old: Schema<'_>, new: Schema<'_>, add: &mut impl FnMut(&'static str,
                 |schema: Schema<'_>| schema.value(name).map_or_else(|| "none".to_owned(), Value::to_string);
             format!("{name}: {} -> {}", text(old), text(new))
         });
-        let harmless = unhandled.iter().all(|name| DESCRIPTIVE.contains(name));
-        let effect = if harmless { Effect::Harmless } else { Effect::Rejects };
+        let effects = unhandled.iter().map(|name| unhandled_effect(name, old, new));
+        let effect = effects.min().unwrap_or(Effect::Harmless);
         add("unhandled", detail.collect::<Vec<_>>().join("; "), effect);
+    }
+}
+
+/// Returns what a change of a field without a check of its own means for the objects that exist.
+fn unhandled_effect(name: &str, old: Schema<'_>, new: Schema<'_>) -> Effect {
+    let is_set = |schema: Schema<'_>| schema.value(name).is_some_and(|value| *value != Value::Bool(false));
+    match name {
+        // The map type is how server-side apply merges; nothing is validated.
+        name if DESCRIPTIVE.contains(&name) || name == "x-kubernetes-map-type" => Effect::Harmless,
+        // `set` and `map` require unique items; `atomic` is the default and requires nothing.
+        "x-kubernetes-list-type" => match new.string(name) {
+            "set" | "map" => Effect::Rejects,
+            _ => Effect::Harmless,
+        },
+        "x-kubernetes-list-map-keys" if new.string("x-kubernetes-list-type") != "map" => Effect::Harmless,
+        "x-kubernetes-preserve-unknown-fields" if is_set(old) && !is_set(new) => Effect::Drops,
+        "x-kubernetes-preserve-unknown-fields" => Effect::Harmless,
+        "x-kubernetes-validations" => {
+            let rules = |schema: Schema<'_>| -> BTreeSet<String> {
+                schema.list(name).iter().map(|rule| rule["rule"].to_string()).collect()
+            };
+            if rules(new).is_subset(&rules(old)) { Effect::Harmless } else { Effect::Rejects }
+        }
+        // A constraint that is gone rejects nothing.
+        "allOf"
+        | "anyOf"
+        | "exclusiveMaximum"
+        | "exclusiveMinimum"
+        | "format"
+        | "multipleOf"
+        | "not"
+        | "uniqueItems"
+        | "x-kubernetes-embedded-resource"
+            if !is_set(new) =>
+        {
+            Effect::Harmless
+        }
+        "x-kubernetes-int-or-string" if is_set(new) => Effect::Harmless,
+        _ => Effect::Rejects,
     }
 }
 
@@ -313,7 +387,7 @@ fn one_of(old: Schema<'_>, new: Schema<'_>, add: &mut impl FnMut(&'static str, S
 
 /// Omits what existing objects do not notice, and the follow-up errors of removed fields: each removed field is
 /// reported once, as removed, and only the uppermost of a removed subtree.
-pub(super) fn keep_relevant(changes: &mut Vec<Change>) {
+pub(crate) fn keep_relevant(changes: &mut Vec<Change>) {
     let removed: BTreeSet<(String, String)> = changes
         .iter()
         .filter(|change| change.check == "existingFieldRemoval")
@@ -472,5 +546,25 @@ mod tests {
         assert_eq!(changes(&new, &new, &[], true), []);
         new["spec"]["conversion"] = json!({"strategy": "Webhook"});
         assert_eq!(changes(&old, &new, &[], true), []);
+    }
+
+    #[test]
+    fn fields_that_reject_no_object_are_harmless() {
+        let with = |field: &str, value: Value| {
+            let mut schema = json!({"type": "object"});
+            schema[field] = value;
+            schema
+        };
+        let plain = json!({"type": "object"});
+        let map = with("x-kubernetes-map-type", json!("atomic"));
+        assert_eq!(checks(&plain, &map), [("unhandled", Effect::Harmless)]);
+        let list = |kind: &str| with("x-kubernetes-list-type", json!(kind));
+        assert_eq!(checks(&list("set"), &list("atomic")), [("unhandled", Effect::Harmless)]);
+        assert_eq!(checks(&list("atomic"), &list("set")), [("unhandled", Effect::Rejects)]);
+        let rule = |rule: &str| with("x-kubernetes-validations", json!([{"rule": rule}]));
+        assert_eq!(checks(&rule("a"), &plain), [("unhandled", Effect::Harmless)]);
+        assert_eq!(checks(&plain, &rule("a")), [("unhandled", Effect::Rejects)]);
+        let open = with("x-kubernetes-preserve-unknown-fields", json!(true));
+        assert_eq!(checks(&open, &plain), [("unhandled", Effect::Drops)]);
     }
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::bundle::{Lists, Permission};
 use super::crd::Change;
+use super::immutable::ImmutableChange;
 use super::objects::Objects;
 
 /// What changes between two versions.
@@ -21,6 +22,19 @@ pub struct Difference {
     pub crds: Vec<CrdDifference>,
     /// CRDs that only one of the bundles has.
     pub crd_names: Lists<String>,
+    /// Immutable fields that change in objects of the same name, sorted by object: the API server rejects the update.
+    pub immutable_fields: Vec<ImmutableChange>,
+    /// CRDs whose manifest configures conversion although a conversion webhook of the CSV converts them, sorted: conversion fails
+    /// until OLM has replaced what the manifest configures.
+    pub conversion_conflicts: Vec<String>,
+    /// What `metadata/dependencies.yaml` and the bundle's properties require.
+    pub dependencies: Lists<String>,
+    /// Names of the Deployments.
+    pub deployments: Lists<String>,
+    /// Fields that change in Deployments of the same name.
+    pub deployment_fields: Vec<String>,
+    /// Names of the service accounts that the CSV grants permissions to.
+    pub service_accounts: Lists<String>,
     /// What service accounts may do, before and after.
     pub permissions: Lists<Permission>,
     /// Supported install modes.
@@ -39,6 +53,9 @@ pub struct Difference {
     /// `spec.minKubeVersion`, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_kube_version: Option<(String, String)>,
+    /// Why the new CSV does not upgrade the old one, if it names others only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_edge: Option<String>,
     /// The size of the files in `manifests/`, in bytes, if it differs and both are bundles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifests_size: Option<(u64, u64)>,
@@ -63,11 +80,15 @@ impl CrdDifference {
 }
 
 impl Difference {
-    /// Whether the upgrade breaks something: a CRD's change, an install mode or a CRD that is gone, an existing object.
+    /// Whether the upgrade breaks something: a CRD's change, an immutable field, a dependency that is new, an install mode or a CRD
+    /// that is gone, an existing object.
     #[must_use]
     pub fn breaks(&self) -> bool {
         self.objects.as_ref().is_some_and(|objects| !objects.broken.is_empty())
             || !self.crds.is_empty()
+            || !self.immutable_fields.is_empty()
+            || !self.dependencies.added.is_empty()
+            || !self.required_apis.added.is_empty()
             || !self.install_modes.removed.is_empty()
             || !self.crd_names.removed.is_empty()
     }

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::version::Version;
-use crate::model::yaml::Tree;
-use crate::rules::{Crds, Outcome};
+use kube_yaml::Tree;
+use olm_rules::{Crds, Outcome};
 
 /// What an upgrade does to objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -3,37 +3,46 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use clap::builder::styling::Style;
+
 use super::bundle::Lists;
 use super::crd::{Change, Effect, field};
 use super::difference::Difference;
-use crate::model::text::{printable, size};
+use crate::terminal::{ADDED, HEADING, REMOVED, Styled};
+use kube_yaml::text::{printable, size};
 
-/// Writes a difference as text.
+/// Writes a difference as text, with colors: a stream that removes them where they are not wanted.
 ///
 /// # Errors
 /// `out` cannot be written.
-pub fn text(difference: &Difference, out: &mut impl Write) -> io::Result<()> {
+pub fn write_text(difference: &Difference, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{} -> {}", printable(&difference.old), printable(&difference.new))?;
     for crd in &difference.crds {
-        writeln!(out, "\ncustom resource definition {}", printable(&crd.name))?;
+        let title = format!("custom resource definition {}", printable(&crd.name));
+        writeln!(out, "\n{}", Styled(HEADING, title))?;
         for change in &crd.breaking {
-            writeln!(out, "  {}", printable(&sentence(change)))?;
+            writeln!(out, "  {}", Styled(REMOVED, printable(&sentence(change))))?;
         }
     }
     for (title, changes) in sections(difference, ["-", "+"]) {
-        writeln!(out, "\n{title}")?;
+        writeln!(out, "\n{}", Styled(HEADING, title))?;
         for change in changes {
-            writeln!(out, "  {}", printable(&change))?;
+            let style = match change.split_once(' ') {
+                Some(("-", _)) => REMOVED,
+                Some(("+", _)) => ADDED,
+                _ => Style::new(),
+            };
+            writeln!(out, "  {}", Styled(style, printable(&change)))?;
         }
     }
-    writeln!(out, "\n{}", summary(difference))
+    writeln!(out, "\n{}", Styled(HEADING, summary(difference)))
 }
 
 /// Writes a difference as Markdown.
 ///
 /// # Errors
 /// `out` cannot be written.
-pub fn markdown(difference: &Difference, out: &mut impl Write) -> io::Result<()> {
+pub fn write_markdown(difference: &Difference, out: &mut impl Write) -> io::Result<()> {
     let (old, new) = (printable(&difference.old), printable(&difference.new));
     writeln!(out, "### `{old}` → `{new}`\n\n{}", summary(difference))?;
     for crd in &difference.crds {
@@ -58,6 +67,7 @@ pub fn sentence(change: &Change) -> String {
         Effect::Rejects => "may reject existing objects",
         Effect::Drops => "drops data of existing objects",
         Effect::Changes => "changes how existing objects are read",
+        Effect::Unserved => "requests for it fail",
         Effect::Harmless => "OLM v1 rejects it, existing objects stay valid",
     };
     let detail = &change.detail;
@@ -66,6 +76,9 @@ pub fn sentence(change: &Change) -> String {
         "storedVersionRemoval" => {
             format!("stored version removed: {detail} (the API server rejects the CRD)")
         }
+        "kind" => format!("kind changed: {detail} (the API server rejects the CRD)"),
+        "servedVersionRemoval" => format!("served version removed: {detail} ({effect})"),
+        "servedVersionDisabled" => format!("version no longer served: {detail} ({effect})"),
         "existingFieldRemoval" => format!("field removed: {detail} ({effect})"),
         check => format!("{} {}: {check}: {detail} ({effect})", change.version, field(&change.path)),
     }
@@ -76,8 +89,43 @@ fn sections(difference: &Difference, marks: [&str; 2]) -> Vec<(&'static str, Vec
     let broken = difference.objects.iter().flat_map(|objects| &objects.broken);
     let mut sections = vec![
         ("existing objects", broken.map(|one| format!("{}: {}", one.object, one.problem)).collect()),
+        (
+            "immutable fields",
+            difference
+                .immutable_fields
+                .iter()
+                .map(|change| {
+                    let (object, field) = (&change.object, &change.field);
+                    format!(
+                        "{object}: {field}: {} (the API server rejects the update; {})",
+                        change.detail, change.help
+                    )
+                })
+                .collect(),
+        ),
+        (
+            "conversion",
+            difference
+                .conversion_conflicts
+                .iter()
+                .map(|crd| {
+                    format!(
+                        "{crd}: spec.conversion of the manifest conflicts with the conversion webhook of the CSV (remove it: \
+                         requests fail until OLM has replaced it)"
+                    )
+                })
+                .collect(),
+        ),
+        ("upgrade edge", difference.missing_edge.iter().cloned().collect()),
         ("custom resource definitions", lines(&difference.crd_names, marks)),
         ("install modes", lines(&difference.install_modes, marks)),
+        ("dependencies", lines(&difference.dependencies, marks)),
+        ("deployments", {
+            let mut deployments = lines(&difference.deployments, marks);
+            deployments.extend(difference.deployment_fields.iter().cloned());
+            deployments
+        }),
+        ("service accounts", lines(&difference.service_accounts, marks)),
         ("permissions", lines(&difference.permissions, marks)),
         ("webhooks", lines(&difference.webhooks, marks)),
         ("required APIs", lines(&difference.required_apis, marks)),
@@ -106,6 +154,13 @@ fn summary(difference: &Difference) -> String {
     let changes: usize = difference.crds.iter().map(|crd| crd.breaking.len()).sum();
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let mut parts = vec![plural(changes, "breaking change") + " in " + &plural(difference.crds.len(), "CRD")];
+    if !difference.immutable_fields.is_empty() {
+        parts.push(plural(difference.immutable_fields.len(), "immutable field") + " changed");
+    }
+    let added = difference.dependencies.added.len() + difference.required_apis.added.len();
+    if added > 0 {
+        parts.push(format!("{added} {} added", if added == 1 { "dependency" } else { "dependencies" }));
+    }
     if !difference.crd_names.removed.is_empty() {
         parts.push(plural(difference.crd_names.removed.len(), "CRD") + " removed");
     }

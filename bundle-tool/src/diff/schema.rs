@@ -88,14 +88,14 @@ const FIELDS: &[(&str, Shape)] = &[
 
 /// One schema; absent ones are empty.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Schema<'s>(Option<&'s Map<String, Value>>);
+pub(crate) struct Schema<'s>(Option<&'s Map<String, Value>>);
 
 impl<'s> Schema<'s> {
     /// The schema without any field.
-    pub(super) const EMPTY: Self = Self(None);
+    pub(crate) const EMPTY: Self = Self(None);
 
     /// The schema that a value is, the empty one if it is no map.
-    pub(super) fn new(value: &'s Value) -> Self {
+    pub(crate) fn new(value: &'s Value) -> Self {
         Self(value.as_object())
     }
 
@@ -118,27 +118,27 @@ impl<'s> Schema<'s> {
     }
 
     /// A string field, empty if it is absent.
-    pub(super) fn string(self, name: &str) -> &'s str {
+    pub(crate) fn string(self, name: &str) -> &'s str {
         self.0.and_then(|map| map.get(name)).and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Whether a flag is set.
-    pub(super) fn flag(self, name: &str) -> bool {
+    pub(crate) fn flag(self, name: &str) -> bool {
         self.field(name, Shape::Flag).is_some()
     }
 
     /// A field with any value, unless it is absent or null.
-    pub(super) fn value(self, name: &str) -> Option<&'s Value> {
+    pub(crate) fn value(self, name: &str) -> Option<&'s Value> {
         self.field(name, Shape::Scalar)
     }
 
     /// The items of a list, none if it is absent.
-    pub(super) fn list(self, name: &str) -> &'s [Value] {
+    pub(crate) fn list(self, name: &str) -> &'s [Value] {
         self.0.and_then(|map| map.get(name)).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
     /// The names of the fields that differ, sorted, except for those in `ignored` (sorted as well).
-    pub(super) fn differences(self, other: Self, ignored: &[&str]) -> Vec<&'static str> {
+    pub(crate) fn differences(self, other: Self, ignored: &[&str]) -> Vec<&'static str> {
         FIELDS
             .iter()
             .filter(|(name, _)| ignored.binary_search(name).is_err())
@@ -151,7 +151,7 @@ impl<'s> Schema<'s> {
 }
 
 /// A schema as one string, the same for all schemas that are equal, without the fields in `ignored`.
-pub(super) fn canonical(schema: &Value, ignored: &[&str]) -> String {
+pub(crate) fn canonical(schema: &Value, ignored: &[&str]) -> String {
     normalized(schema, ignored, MAX_DEPTH).to_string()
 }
 
@@ -230,7 +230,7 @@ fn same_schema(old: &Value, new: &Value, depth: usize) -> bool {
 }
 
 /// JSON with numbers compared by value: `1` and `1.0` are the same to the API server.
-pub(super) fn same_json(old: &Value, new: &Value) -> bool {
+pub(crate) fn same_json(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Number(old), Value::Number(new)) => old == new || old.as_f64() == new.as_f64(),
         (Value::Array(old), Value::Array(new)) => {
@@ -248,7 +248,7 @@ pub(super) fn same_json(old: &Value, new: &Value) -> bool {
 ///
 /// Where two schemas have one path (a property named `items`), the later in upstream's order counts.
 /// Source: `SchemaHas` of crdify (`pkg/validations/util.go`).
-pub(super) fn flatten(root: &Value) -> HashMap<String, Schema<'_>> {
+pub(crate) fn flatten(root: &Value) -> HashMap<String, Schema<'_>> {
     let mut found = HashMap::new();
     visit(root, "^".to_owned(), MAX_DEPTH, &mut found);
     found

@@ -4,21 +4,26 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::bundle::{Summary, converted_crds};
-use crate::model::Bundle;
-use crate::model::file::MANIFESTS;
-use crate::model::yaml::Value;
+use super::bundle::{Dependencies, Summary, converted_crds};
+use super::immutable;
+use kube_yaml::Value;
+use olm_model::Bundle;
+use olm_model::file::MANIFESTS;
 
 /// The parts of one version of an operator that upgrades are compared by.
 #[derive(Debug)]
 pub struct Version {
     /// CRDs of `apiextensions.k8s.io/v1` by name.
-    pub(super) crds: BTreeMap<String, Json>,
+    pub(crate) crds: BTreeMap<String, Json>,
     /// The names of the CRDs that conversion webhooks of the CSV convert.
     converted: Vec<String>,
-    pub(super) summary: Summary,
+    pub(crate) summary: Summary,
+    /// The objects that OLM updates in place, with the Deployments of the CSV.
+    pub(crate) objects: immutable::Objects,
+    /// What `metadata/` requires.
+    pub(crate) dependencies: Dependencies,
     /// The size of the files in `manifests/`, in bytes; of a bundle.
-    pub(super) manifests_size: Option<u64>,
+    pub(crate) manifests_size: Option<u64>,
 }
 
 impl Version {
@@ -27,7 +32,8 @@ impl Version {
     pub fn of_bundle(bundle: &Bundle) -> Self {
         let manifests = bundle.files.iter().filter(|file| file.path.starts_with(MANIFESTS));
         let manifests_size = Some(manifests.map(|file| file.size).sum());
-        Self { manifests_size, ..Self::of_objects(bundle.objects().map(|object| object.root)) }
+        let version = Self::of_objects(bundle.objects().map(|object| object.root));
+        Self { manifests_size, dependencies: Dependencies::new(bundle), ..version }
     }
 
     /// Reads the parts from objects: CRDs, and the CSV if there is one. The last one of several with the same name wins.
@@ -36,6 +42,7 @@ impl Version {
         let mut crds = BTreeMap::new();
         let mut summary = Summary::default();
         let mut converted = Vec::new();
+        let mut updated = immutable::Objects::new();
         for object in objects {
             let field = |name| object.get(name).map(Value::text).unwrap_or_default();
             match (field("apiVersion"), field("kind")) {
@@ -46,11 +53,21 @@ impl Version {
                 (_, "ClusterServiceVersion") => {
                     summary = Summary::new(object);
                     converted = converted_crds(object);
+                    for deployment in &summary.deployments {
+                        immutable::insert(&mut updated, deployment.clone());
+                    }
                 }
-                _ => {}
+                _ => immutable::insert(&mut updated, object.to_json()),
             }
         }
-        Self { crds, converted, summary, manifests_size: None }
+        Self {
+            crds,
+            converted,
+            summary,
+            objects: updated,
+            dependencies: Dependencies::default(),
+            manifests_size: None,
+        }
     }
 
     /// Returns the CRDs of `apiextensions.k8s.io/v1` by name, with the conversion webhooks of the CSV, which OLM v1 sets up in
@@ -61,13 +78,36 @@ impl Version {
         self.crds
     }
 
-    pub(super) fn set_up_conversions(&mut self) {
+    pub(crate) fn set_up_conversions(&mut self) {
         for name in &self.converted {
             let Some(spec) = self.crds.get_mut(name).and_then(|crd| crd.get_mut("spec")) else { continue };
             if spec.is_object() {
                 spec["conversion"] = serde_json::json!({"strategy": "Webhook"});
             }
         }
+    }
+
+    /// Returns the names of the CRDs whose manifest configures conversion although a webhook of the CSV converts them. OLM first
+    /// applies the manifest as it is: until it has set up its own webhook, the API server calls what the manifest names.
+    pub(crate) fn conflicting_conversions(&self) -> impl Iterator<Item = &String> {
+        self.converted.iter().filter(|name| {
+            self.crds.get(*name).is_some_and(|crd| crd["spec"]["conversion"]["webhook"].is_object())
+        })
+    }
+
+    /// Returns the names of the CRDs that have a version, and whether each stores its objects in it.
+    #[must_use]
+    pub fn crds_with_version(&self, version: &str) -> Vec<(&str, bool)> {
+        let with_version =
+            self.crds.iter().filter(|(_, crd)| super::crd::version_names(crd).contains(version));
+        let is_storage = |crd: &Json| super::crd::storage_versions(crd).iter().any(|name| name == version);
+        with_version.map(|(name, crd)| (name.as_str(), is_storage(crd))).collect()
+    }
+
+    /// Whether there is a CRD with this name.
+    #[must_use]
+    pub fn has_crd(&self, name: &str) -> bool {
+        self.crds.contains_key(name)
     }
 
     /// Whether there is neither a CRD nor a CSV.

@@ -1,24 +1,23 @@
 //! Code actions: the fixes of findings, and comments that ignore them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::catalog_fix::{self, Document};
 use super::position::{self, Encoding, Range};
 use super::project::{CheckedFile, Found};
 use super::protocol::{Client, CodeActionParams, TextEdit};
-use crate::fix;
-use crate::read::{self, yaml};
-use crate::report::{Fix, Safety};
-use crate::rules;
+use olm_catalog::fix as catalog_fix;
+use olm_catalog::fix::Document;
+use olm_model::fix;
+use olm_model::report::{Fix, Safety};
 
 /// The kind of the fixes of one finding.
 const QUICK_FIX: &str = "quickfix";
 /// The kind of the fixes of all findings in a file that need no decision.
-pub(super) const FIX_ALL: &str = "source.fixAll.bundle-tool";
+pub(crate) const FIX_ALL: &str = "source.fixAll.bundle-tool";
 /// The kinds, as clients ask for them.
-pub(super) const KINDS: [&str; 2] = [QUICK_FIX, FIX_ALL];
+pub(crate) const KINDS: [&str; 2] = [QUICK_FIX, FIX_ALL];
 
 /// The reason of a comment, for the author to replace.
 const REASON: &str = "TODO: explain why";
@@ -28,13 +27,13 @@ const MAX_FINDINGS: usize = 20;
 
 /// The document that actions are for.
 #[derive(Debug)]
-pub(super) struct Target {
-    pub(super) uri: String,
-    pub(super) version: Option<i64>,
+pub(crate) struct Target {
+    pub(crate) uri: String,
+    pub(crate) version: Option<i64>,
 }
 
 /// Returns the code actions for a range of a file.
-pub(super) fn actions(
+pub(crate) fn actions(
     file: &CheckedFile,
     target: &Target,
     params: &CodeActionParams,
@@ -60,7 +59,7 @@ pub(super) fn actions(
         let in_range = file.found.iter().filter(|found| found.diagnostic.range.touches(params.range));
         let in_range: Vec<&Found> = in_range.take(MAX_FINDINGS).collect();
         for found in &in_range {
-            let Some(fix) = &found.item.fix else { continue };
+            let Some(fix) = found.item.fix.as_ref().filter(|fix| fix.file.is_none()) else { continue };
             let Some(edit) = fixed(&documents, text, &[found], client.encoding) else { continue };
             let edit = edit.behind(file.mark);
             let is_safe = fix.safety == Safety::Safe;
@@ -73,7 +72,9 @@ pub(super) fn actions(
         actions.extend(comments(file, text, &in_range, target, client));
     }
     if is_wanted(FIX_ALL) {
-        let is_safe = |found: &&Found| found.item.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
+        let is_safe = |found: &&Found| {
+            found.item.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe && fix.file.is_none())
+        };
         let found: Vec<&Found> = file.found.iter().filter(is_safe).collect();
         if let Some(edit) = fixed(&documents, text, &found, client.encoding) {
             let edit = edit.behind(file.mark);
@@ -87,7 +88,7 @@ pub(super) fn actions(
     actions
 }
 
-/// Returns the edit that applies the fixes of findings; nothing if none of them can be applied.
+/// Returns the edit that applies the fixes of findings, or `None` if none of them can be applied.
 ///
 /// `documents` are those of the file of a catalog.
 fn fixed(documents: &[Document], text: &str, found: &[&Found], encoding: Encoding) -> Option<TextEdit> {
@@ -108,18 +109,14 @@ fn fixed(documents: &[Document], text: &str, found: &[&Found], encoding: Encodin
 fn comments(file: &CheckedFile, text: &str, found: &[&Found], target: &Target, client: Client) -> Vec<Value> {
     let mut actions = Vec::new();
     let mut seen = BTreeSet::new();
-    if found.iter().all(|found| found.item.is_of_catalog) {
-        return actions;
-    }
-    let contents = BTreeMap::from([(file.name.clone(), text.as_bytes().to_vec())]);
-    let bundle = read::bundle::files("", &contents);
-    let Some(parsed) = bundle.files.first() else { return actions };
-    for found in found.iter().filter(|found| !found.item.is_of_catalog) {
+    for found in found {
         let rule = found.item.rule;
         let Some((line, _)) = found.item.place.filter(|(line, _)| seen.insert((rule, *line))) else {
             continue;
         };
-        let Some(comment) = rules::comment(parsed, line, rule, REASON) else { continue };
+        let Some(comment) = olm_rules::comment(&file.name, text.as_bytes(), line, rule, REASON) else {
+            continue;
+        };
         let (before, behind) = text.split_at(comment.offset);
         if !is_same(text, &[before, &comment.text, behind].concat()) {
             continue;
@@ -134,8 +131,8 @@ fn comments(file: &CheckedFile, text: &str, found: &[&Found], target: &Target, c
 
 /// Returns whether two texts are valid and have the same values.
 fn is_same(old: &str, new: &str) -> bool {
-    let (old, new) = (yaml::parse(old.as_bytes()), yaml::parse(new.as_bytes()));
-    let values = |parsed: &yaml::Parsed| {
+    let (old, new) = (kube_yaml::parse(old.as_bytes()), kube_yaml::parse(new.as_bytes()));
+    let values = |parsed: &kube_yaml::Parsed| {
         parsed.documents.iter().map(|document| document.root().to_json()).collect::<Vec<_>>()
     };
     old.error.is_none() && new.error.is_none() && values(&old) == values(&new)
@@ -159,7 +156,7 @@ fn workspace_edit(edits: &[TextEdit], target: &Target, client: Client) -> Value 
     }
 }
 
-/// Returns the shortest replacement that makes one text the other; nothing if they are equal.
+/// Returns the shortest replacement that makes one text the other, or `None` if they are equal.
 fn difference(old: &str, new: &str, encoding: Encoding) -> Option<TextEdit> {
     if old == new {
         return None;

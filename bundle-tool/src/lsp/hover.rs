@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 use super::position::{Position, Range};
 use super::project::CheckedFile;
 use super::protocol::Client;
-use crate::catalog::validate::RULES;
-use crate::{report, rules};
+use olm_model::report;
 
 /// Returns what is shown at a position; null if nothing is.
-pub(super) fn hover(file: &CheckedFile, position: Position, client: Client) -> Value {
+pub(crate) fn hover(file: &CheckedFile, position: Position, client: Client) -> Value {
     let here = Range { start: position, end: position };
     let mut seen = BTreeSet::new();
     let mut found = file.found.iter().filter(|found| found.diagnostic.range.touches(here)).peekable();
@@ -22,11 +21,7 @@ pub(super) fn hover(file: &CheckedFile, position: Position, client: Client) -> V
     json!({"contents": {"kind": kind, "value": pages.join("\n---\n\n")}, "range": range})
 }
 
-/// Returns the page of a rule for bundles or catalogs, as Markdown.
+/// Returns the page of a rule, as Markdown.
 fn page(id: &'static str) -> String {
-    if let Some(rule) = rules::find(id) {
-        return report::rules::page(&rule.text());
-    }
-    let rule = RULES.iter().find(|rule| rule.id == id);
-    rule.map_or_else(|| format!("# {id}\n"), |rule| rule.page())
+    olm_rules::find(id).map_or_else(|| format!("# {id}\n"), |rule| report::rules::page(&rule.text()))
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::catalog::validate::Problem;
-use crate::report::{Finding, Fix, Severity};
+use olm_model::kubernetes::Versions;
+use olm_model::report::{Finding, Fix, Severity};
 
 /// What was found in a bundle or a catalog.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub struct Failure {
     pub place: Option<(PathBuf, (u32, u32))>,
 }
 
-/// A finding or a problem.
+/// A finding.
 #[derive(Debug)]
 pub struct Item {
     /// The severity.
@@ -47,14 +47,16 @@ pub struct Item {
     pub related: Vec<RelatedPlace>,
     /// How it can be fixed.
     pub fix: Option<Box<Fix>>,
-    /// Whether it is a problem of a catalog, whose files have many documents and no comments that ignore findings.
+    /// Whether it is about a catalog, whose files have many documents.
     pub is_of_catalog: bool,
+    /// The versions of Kubernetes that it holds for, if not for all.
+    pub versions: Option<Versions>,
 }
 
 /// Another place that explains an item.
 #[derive(Debug)]
 pub struct RelatedPlace {
-    /// What is there.
+    /// The explanation shown beside the location.
     pub message: String,
     /// The file, below the bundle or the catalog.
     pub file: String,
@@ -76,31 +78,14 @@ impl From<Finding> for Item {
             severity: finding.severity,
             rule: finding.rule,
             message: finding.message,
-            help: finding.help.to_owned(),
+            help: finding.help.into_owned(),
             file: finding.file,
             place: finding.line.zip(finding.column),
             end_column: finding.end_column,
             related: related.collect(),
+            versions: finding.versions,
             fix: finding.fix,
             is_of_catalog: false,
-        }
-    }
-}
-
-impl From<Problem> for Item {
-    fn from(problem: Problem) -> Self {
-        let place = &problem.place;
-        Self {
-            severity: problem.rule.severity,
-            rule: problem.rule.id,
-            help: problem.help().to_owned(),
-            file: Some(place.file.to_string()),
-            place: (place.line > 0).then_some((place.line, place.column)),
-            end_column: None,
-            related: Vec::new(),
-            fix: problem.fix,
-            is_of_catalog: true,
-            message: problem.message,
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// The codes of errors that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
-pub(super) enum Code {
+pub(crate) enum Code {
     ParseError = -32700,
     InvalidRequest = -32600,
     MethodNotFound = -32601,
@@ -16,20 +16,20 @@ pub(super) enum Code {
 
 /// Why a message cannot be answered with a result.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct RpcError {
-    pub(super) code: Code,
-    pub(super) message: String,
+pub(crate) struct RpcError {
+    pub(crate) code: Code,
+    pub(crate) message: String,
 }
 
 impl RpcError {
-    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 }
 
 /// A message from the client.
 #[derive(Debug, PartialEq)]
-pub(super) enum Message {
+pub(crate) enum Message {
     Request { id: Value, method: String, params: Value },
     Notification { method: String, params: Value },
     Response,
@@ -37,9 +37,9 @@ pub(super) enum Message {
 
 impl Message {
     /// Reads a message; an error comes with the id to answer it with.
-    pub(super) fn parse(body: &[u8]) -> Result<Self, (Value, RpcError)> {
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, (Value, RpcError)> {
         let invalid = |id: Value, message: &str| Err((id, RpcError::new(Code::InvalidRequest, message)));
-        let value: Value = serde_json::from_slice(body).map_err(|error| {
+        let value: Value = kube_yaml::json::from_slice(body).map_err(|error| {
             (Value::Null, RpcError::new(Code::ParseError, format!("invalid JSON: {error}")))
         })?;
         let Value::Object(mut map) = value else {
@@ -61,7 +61,7 @@ impl Message {
 }
 
 /// Returns the response to a request.
-pub(super) fn response(id: &Value, result: Result<Value, RpcError>) -> Value {
+pub(crate) fn response(id: &Value, result: Result<Value, RpcError>) -> Value {
     match result {
         Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
         Err(error) => {
@@ -72,12 +72,12 @@ pub(super) fn response(id: &Value, result: Result<Value, RpcError>) -> Value {
 }
 
 /// Returns a notification to the client.
-pub(super) fn notification(method: &str, params: &Value) -> Value {
+pub(crate) fn notification(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
 /// Returns a request to the client.
-pub(super) fn request(id: &str, method: &str, params: &Value) -> Value {
+pub(crate) fn request(id: &str, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 

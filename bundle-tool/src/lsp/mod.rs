@@ -7,7 +7,6 @@
 //! Source: <https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/>.
 
 mod action;
-mod catalog_fix;
 mod hover;
 mod item;
 mod message;

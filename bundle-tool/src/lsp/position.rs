@@ -8,18 +8,18 @@ const MARK: char = '\u{feff}';
 
 /// What columns are counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub(crate) enum Encoding {
     Utf8,
     Utf16,
 }
 
 impl Encoding {
     /// Chooses from what a client offers; UTF-16 is what all clients know.
-    pub(super) fn negotiated(offered: &[String]) -> Self {
+    pub(crate) fn negotiated(offered: &[String]) -> Self {
         if offered.iter().any(|name| name == Self::Utf8.name()) { Self::Utf8 } else { Self::Utf16 }
     }
 
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "utf-8",
             Self::Utf16 => "utf-16",
@@ -37,40 +37,40 @@ impl Encoding {
 
 /// A position of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-pub(super) struct Position {
-    pub(super) line: u32,
-    pub(super) character: u32,
+pub(crate) struct Position {
+    pub(crate) line: u32,
+    pub(crate) character: u32,
 }
 
 /// A range of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Range {
-    pub(super) start: Position,
-    pub(super) end: Position,
+pub(crate) struct Range {
+    pub(crate) start: Position,
+    pub(crate) end: Position,
 }
 
 impl Range {
     /// Returns whether two ranges overlap or touch.
-    pub(super) fn touches(self, other: Self) -> bool {
+    pub(crate) fn touches(self, other: Self) -> bool {
         self.start <= other.end && other.start <= self.end
     }
 }
 
 impl Position {
     /// Returns the position in a document whose first line begins with a byte order mark of this width.
-    pub(super) fn behind(self, mark: u32) -> Self {
+    pub(crate) fn behind(self, mark: u32) -> Self {
         if self.line == 0 { Self { character: self.character.saturating_add(mark), ..self } } else { self }
     }
 }
 
 /// Returns the width of the byte order mark that a text begins with; 0 without one. Most editors keep the mark of a file out of
 /// their documents, but some do not.
-pub(super) fn mark(text: &[u8], encoding: Encoding) -> u32 {
+pub(crate) fn mark(text: &[u8], encoding: Encoding) -> u32 {
     if text.starts_with(MARK.to_string().as_bytes()) { encoding.width(MARK) } else { 0 }
 }
 
-/// Returns a text without its byte order mark; nothing if it is not UTF-8.
-pub(super) fn shown(text: &[u8]) -> Option<&str> {
+/// Returns a text without its byte order mark, or `None` if it is not UTF-8.
+pub(crate) fn shown(text: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(text).ok()?;
     Some(text.strip_prefix(MARK).unwrap_or(text))
 }
@@ -78,7 +78,7 @@ pub(super) fn shown(text: &[u8]) -> Option<&str> {
 /// Returns the positions of places (line and column), in their order. A place behind the end of its line is at that end.
 ///
 /// One pass over the text, however many places there are. In a text that is not UTF-8, columns stay as they are.
-pub(super) fn of_places(text: &[u8], places: &[(u32, u32)], encoding: Encoding) -> Vec<Position> {
+pub(crate) fn of_places(text: &[u8], places: &[(u32, u32)], encoding: Encoding) -> Vec<Position> {
     let Some(text) = shown(text) else {
         let plain = |(line, column): &(u32, u32)| Position {
             line: line.saturating_sub(1),
@@ -119,7 +119,7 @@ pub(super) fn of_places(text: &[u8], places: &[(u32, u32)], encoding: Encoding) 
 }
 
 /// Returns the position of a byte in a text.
-pub(super) fn of_offset(text: &str, offset: usize, encoding: Encoding) -> Position {
+pub(crate) fn of_offset(text: &str, offset: usize, encoding: Encoding) -> Position {
     let before = text.get(..offset).unwrap_or(text);
     let mut position = Position::default();
     let mut chars = before.chars().peekable();
@@ -138,7 +138,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::report::Lines;
+    use olm_model::report::Lines;
 
     fn position(line: u32, character: u32) -> Position {
         Position { line, character }

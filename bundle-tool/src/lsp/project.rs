@@ -7,48 +7,49 @@ use super::item::{Failure, Item, Validated};
 use super::position::{self, Position, Range};
 use super::protocol::{Client, Diagnostic, Location, RelatedInformation};
 use super::uri;
-use crate::model::Severity;
+use olm_model::Severity;
+use serde_json::json;
 
 /// The source of all diagnostics.
 const SOURCE: &str = "bundle-tool";
 
 /// What was found, by the paths of files.
 #[derive(Debug, Default)]
-pub(super) struct Checked(pub(super) BTreeMap<PathBuf, CheckedFile>);
+pub(crate) struct Checked(pub(crate) BTreeMap<PathBuf, CheckedFile>);
 
 /// What was found in a file.
 #[derive(Debug, Default)]
-pub(super) struct CheckedFile {
+pub(crate) struct CheckedFile {
     /// The file's path below the bundle or the catalog.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The text that was validated; empty where it is not known.
-    pub(super) text: Vec<u8>,
+    pub(crate) text: Vec<u8>,
     /// The width of the byte order mark that the client's document begins with.
-    pub(super) mark: u32,
-    pub(super) found: Vec<Found>,
+    pub(crate) mark: u32,
+    pub(crate) found: Vec<Found>,
 }
 
 /// A finding, and how it is shown.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) item: Item,
-    pub(super) diagnostic: Diagnostic,
+pub(crate) struct Found {
+    pub(crate) item: Item,
+    pub(crate) diagnostic: Diagnostic,
 }
 
 /// The URIs by which the client knows its open documents.
-pub(super) type Uris = BTreeMap<PathBuf, String>;
+pub(crate) type Uris = BTreeMap<PathBuf, String>;
 
 /// Returns the URI of a file: the client's, if the file is open.
-pub(super) fn uri_of(path: &Path, uris: &Uris) -> String {
-    uris.get(path).cloned().unwrap_or_else(|| uri::of(path))
+pub(crate) fn uri_of(path: &Path, uris: &Uris) -> String {
+    uris.get(path).cloned().unwrap_or_else(|| uri::from_path(path))
 }
 
 /// A line and column, from 1.
-type Place = (u32, u32);
+type LineColumn = (u32, u32);
 
 impl Checked {
     /// Arranges what was found below `root` by files, and converts the places.
-    pub(super) fn new(root: &Path, validated: Validated, uris: &Uris, client: Client) -> Self {
+    pub(crate) fn new(root: &Path, validated: Validated, uris: &Uris, client: Client) -> Self {
         let Validated { mut items, texts, main } = validated;
         for item in &mut items {
             // A directory, or a file that is missing, has no text to show a finding in.
@@ -67,7 +68,7 @@ impl Checked {
         let positions = positions(&items, &texts, mark, client);
         let marks: HashMap<String, u32> =
             texts.keys().map(|file| (file.clone(), mark(file))).filter(|(_, mark)| *mark > 0).collect();
-        let range = |file: &str, place: Option<Place>, end_column: Option<u32>| {
+        let range = |file: &str, place: Option<LineColumn>, end_column: Option<u32>| {
             let (Some(place), Some(known)) = (place, positions.get(file)) else { return Range::default() };
             let at = |place| known.get(&place).copied().unwrap_or_default();
             Range { start: at(place), end: at((place.0, end_column.unwrap_or(place.1))) }
@@ -92,6 +93,7 @@ impl Checked {
                 code: item.rule,
                 source: SOURCE,
                 message: format!("{}{help}", item.message),
+                data: item.versions.map(|versions| json!({"versions": versions})),
                 related_information: related.collect(),
             });
         }
@@ -113,7 +115,7 @@ impl Checked {
     }
 
     /// Returns why nothing was validated, in the file that is at fault.
-    pub(super) fn failed(failure: &Failure) -> Option<(PathBuf, Diagnostic)> {
+    pub(crate) fn failed(failure: &Failure) -> Option<(PathBuf, Diagnostic)> {
         let (path, (line, column)) = failure.place.clone()?;
         let start = Position { line: line.saturating_sub(1), character: column.saturating_sub(1) };
         let diagnostic = Diagnostic {
@@ -123,6 +125,7 @@ impl Checked {
             source: SOURCE,
             message: failure.message.clone(),
             related_information: Vec::new(),
+            data: None,
         };
         Some((path, diagnostic))
     }
@@ -134,9 +137,9 @@ fn positions<'i>(
     texts: &BTreeMap<String, Vec<u8>>,
     mark: impl Fn(&str) -> u32,
     client: Client,
-) -> HashMap<&'i str, HashMap<Place, Position>> {
-    let mut places: HashMap<&str, Vec<Place>> = HashMap::new();
-    let mut add = |file: &'i str, place: Place, end_column: Option<u32>| {
+) -> HashMap<&'i str, HashMap<LineColumn, Position>> {
+    let mut places: HashMap<&str, Vec<LineColumn>> = HashMap::new();
+    let mut add = |file: &'i str, place: LineColumn, end_column: Option<u32>| {
         let known = places.entry(file).or_default();
         known.push(place);
         known.extend(end_column.map(|column| (place.0, column)));
@@ -149,7 +152,7 @@ fn positions<'i>(
             add(&related.file, related.place, related.end_column);
         }
     }
-    let convert = |(file, places): (&'i str, Vec<Place>)| {
+    let convert = |(file, places): (&'i str, Vec<LineColumn>)| {
         let text = texts.get(file).map(Vec::as_slice).unwrap_or_default();
         let positions = position::of_places(text, &places, client.encoding);
         let mark = mark(file);

@@ -8,21 +8,21 @@ use super::position::{Encoding, Position, Range};
 /// What a client can do.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
-pub(super) struct Client {
-    pub(super) encoding: Encoding,
+pub(crate) struct Client {
+    pub(crate) encoding: Encoding,
     /// Whether it shows other places of a diagnostic.
-    pub(super) related: bool,
+    pub(crate) related: bool,
     /// Whether it shows Markdown.
-    pub(super) markdown: bool,
+    pub(crate) markdown: bool,
     /// Whether edits may name the version of the document.
-    pub(super) document_changes: bool,
+    pub(crate) document_changes: bool,
     /// Whether it can be asked to watch files.
-    pub(super) watches: bool,
+    pub(crate) watches: bool,
 }
 
 impl Client {
     /// Reads what a client says about itself; what it says in another form, it cannot do.
-    pub(super) fn of(initialize: &Value) -> Self {
+    pub(crate) fn new(initialize: &Value) -> Self {
         let capability = |path: &str| initialize.pointer(&format!("/capabilities/{path}"));
         let list = |path: &str| {
             let names = capability(path).and_then(Value::as_array).into_iter().flatten();
@@ -42,116 +42,119 @@ impl Client {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct DidOpenParams {
-    pub(super) text_document: TextDocumentItem,
+pub(crate) struct DidOpenParams {
+    pub(crate) text_document: TextDocumentItem,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct TextDocumentItem {
-    pub(super) uri: String,
+pub(crate) struct TextDocumentItem {
+    pub(crate) uri: String,
     #[serde(default)]
-    pub(super) version: Option<i64>,
-    pub(super) text: String,
+    pub(crate) version: Option<i64>,
+    pub(crate) text: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct DidChangeParams {
-    pub(super) text_document: VersionedDocument,
-    pub(super) content_changes: Vec<ContentChange>,
+pub(crate) struct DidChangeParams {
+    pub(crate) text_document: VersionedDocument,
+    pub(crate) content_changes: Vec<ContentChange>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct VersionedDocument {
-    pub(super) uri: String,
+pub(crate) struct VersionedDocument {
+    pub(crate) uri: String,
     #[serde(default)]
-    pub(super) version: Option<i64>,
+    pub(crate) version: Option<i64>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ContentChange {
+pub(crate) struct ContentChange {
     /// Nothing: that the whole text is sent was agreed on.
     #[serde(default)]
-    pub(super) range: Option<Value>,
-    pub(super) text: String,
+    pub(crate) range: Option<Value>,
+    pub(crate) text: String,
 }
 
 /// What several notifications and requests have.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct DocumentParams {
-    pub(super) text_document: Document,
+pub(crate) struct DocumentParams {
+    pub(crate) text_document: Document,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Document {
-    pub(super) uri: String,
+pub(crate) struct Document {
+    pub(crate) uri: String,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct WatchedFilesParams {
-    pub(super) changes: Vec<Document>,
+pub(crate) struct WatchedFilesParams {
+    pub(crate) changes: Vec<Document>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct CancelParams {
-    pub(super) id: Value,
+pub(crate) struct CancelParams {
+    pub(crate) id: Value,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct CodeActionParams {
-    pub(super) range: Range,
+pub(crate) struct CodeActionParams {
+    pub(crate) range: Range,
     #[serde(default)]
-    pub(super) context: CodeActionContext,
+    pub(crate) context: CodeActionContext,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct CodeActionContext {
+pub(crate) struct CodeActionContext {
     /// The kinds that are asked for; all of them if there are none.
     #[serde(default)]
-    pub(super) only: Option<Vec<String>>,
+    pub(crate) only: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct HoverParams {
-    pub(super) position: Position,
+pub(crate) struct HoverParams {
+    pub(crate) position: Position,
 }
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Diagnostic {
-    pub(super) range: Range,
-    pub(super) severity: u8,
-    pub(super) code: &'static str,
-    pub(super) source: &'static str,
-    pub(super) message: String,
+pub(crate) struct Diagnostic {
+    pub(crate) range: Range,
+    pub(crate) severity: u8,
+    pub(crate) code: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) related_information: Vec<RelatedInformation>,
+    pub(crate) related_information: Vec<RelatedInformation>,
+    /// Further data for code actions and clients: the versions that the finding holds for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<Value>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct RelatedInformation {
-    pub(super) location: Location,
-    pub(super) message: String,
+pub(crate) struct RelatedInformation {
+    pub(crate) location: Location,
+    pub(crate) message: String,
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Location {
-    pub(super) uri: String,
-    pub(super) range: Range,
+pub(crate) struct Location {
+    pub(crate) uri: String,
+    pub(crate) range: Range,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct TextEdit {
-    pub(super) range: Range,
-    pub(super) new_text: String,
+pub(crate) struct TextEdit {
+    pub(crate) range: Range,
+    pub(crate) new_text: String,
 }
 
 impl TextEdit {
     /// Returns the edit of a document whose first line begins with a byte order mark of this width.
-    pub(super) fn behind(self, mark: u32) -> Self {
+    pub(crate) fn behind(self, mark: u32) -> Self {
         let Range { start, end } = self.range;
         Self { range: Range { start: start.behind(mark), end: end.behind(mark) }, ..self }
     }

@@ -12,8 +12,8 @@ use super::item::{Failure, Validated};
 use super::message::{Code, Message, RpcError, response};
 use super::session::{Done, Job, Session};
 use super::transport::{self, Frame, MAX_MESSAGE, TransportError};
-use crate::read::format::Root;
-use crate::read::overlay::Overlay;
+use olm_model::disk::format::Root;
+use olm_model::disk::overlay::Overlay;
 
 /// Validates a bundle or a catalog with the texts of open documents.
 pub type Validate = Box<dyn Fn(&Root, &Overlay) -> Result<Validated, Failure> + Send>;
@@ -30,7 +30,7 @@ pub enum End {
     Abrupt,
 }
 
-/// Something that the thread with the state waits for.
+/// Input of the main loop: a client message, the end of the input, or a finished job.
 enum Event {
     Message(Result<Message, (Value, RpcError)>),
     /// A message that was skipped: the error, and how it begins.
@@ -39,7 +39,7 @@ enum Event {
     Done(Done),
 }
 
-/// Where a session is.
+/// Phase of the protocol: before `initialize`, running, or after `shutdown`.
 enum Phase {
     Started,
     Running(Box<Session>),
@@ -138,7 +138,7 @@ fn read(mut input: impl BufRead, events: &SyncSender<Event>) {
     }
 }
 
-/// Waits for the next event; nothing if something is due first.
+/// Waits for the next event, or returns `None` when something is due first.
 fn next(events: &Receiver<Event>, due: Option<Instant>) -> Option<Event> {
     let Some(due) = due else { return Some(events.recv().unwrap_or(Event::Closed(Ok(())))) };
     match events.recv_timeout(due.saturating_duration_since(Instant::now())) {

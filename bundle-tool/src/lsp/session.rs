@@ -2,6 +2,7 @@
 //! client was sent.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,9 +20,10 @@ use super::protocol::{
     TextDocumentItem, WatchedFilesParams,
 };
 use super::uri;
-use crate::read::format::{self, Root};
-use crate::read::overlay::Overlay;
-use crate::read::settings;
+use crate::settings;
+use olm_model::disk::format;
+use olm_model::disk::format::Root;
+use olm_model::disk::overlay::Overlay;
 
 /// How long a document has to stay as it is before it is validated.
 const DEBOUNCE: Duration = Duration::from_millis(200);
@@ -34,7 +36,7 @@ const MAX_WAITING: usize = 1000;
 
 /// Something to do beside the thread that keeps the state.
 #[derive(Debug)]
-pub(super) enum Job {
+pub(crate) enum Job {
     /// Validate a bundle or a catalog.
     Validate { root: Root, generation: u64, overlay: Overlay, uris: Uris, client: Client },
     /// Find the code actions for a range.
@@ -43,14 +45,14 @@ pub(super) enum Job {
 
 /// What became of a job.
 #[derive(Debug)]
-pub(super) enum Done {
+pub(crate) enum Done {
     Validated { root: Root, generation: u64, result: Result<Checked, Failure> },
     Answered { id: Value, result: Value },
 }
 
 /// A file of something that was validated.
 #[derive(Debug, Clone)]
-pub(super) struct FileOf {
+pub(crate) struct FileOf {
     checked: Arc<Checked>,
     path: PathBuf,
 }
@@ -62,8 +64,25 @@ impl FileOf {
 }
 
 impl Job {
-    /// Does what is to be done.
-    pub(super) fn run(self, validate: &dyn Fn(&Root, &Overlay) -> Result<Validated, Failure>) -> Done {
+    /// Does what is to be done. A panic is a failure of this job alone, and the next one is run.
+    pub(crate) fn run(self, validate: &dyn Fn(&Root, &Overlay) -> Result<Validated, Failure>) -> Done {
+        let failed = self.failed();
+        catch_unwind(AssertUnwindSafe(|| self.run_or_panic(validate))).unwrap_or(failed)
+    }
+
+    /// Returns what becomes of the job if it panics.
+    fn failed(&self) -> Done {
+        match self {
+            Self::Validate { root, generation, .. } => {
+                let message = format!("internal error while validating {}", root.path().display());
+                let failure = Failure { message, place: None };
+                Done::Validated { root: root.clone(), generation: *generation, result: Err(failure) }
+            }
+            Self::Actions { id, .. } => Done::Answered { id: id.clone(), result: json!([]) },
+        }
+    }
+
+    fn run_or_panic(self, validate: &dyn Fn(&Root, &Overlay) -> Result<Validated, Failure>) -> Done {
         match self {
             Self::Validate { root, generation, overlay, uris, client } => {
                 let result = validate(&root, &overlay);
@@ -92,7 +111,7 @@ struct Open {
 struct Project {
     /// The number of the last change, so that a validation of an earlier state is recognized.
     generation: u64,
-    /// When it is to be validated; nothing if it is, or is being validated.
+    /// When it is to be validated; `None` if it is, or is being validated.
     due: Option<Instant>,
     is_running: bool,
     checked: Arc<Checked>,
@@ -137,7 +156,7 @@ impl Asked {
 
 /// The state of a session.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(crate) struct Session {
     client: Client,
     documents: BTreeMap<PathBuf, Open>,
     /// Documents that the client has open, but whose text was too large to keep.
@@ -147,13 +166,13 @@ pub(super) struct Session {
     /// How many changes there were.
     changes: u64,
     /// What is to be sent.
-    pub(super) outgoing: Vec<Value>,
+    pub(crate) outgoing: Vec<Value>,
 }
 
 impl Session {
     /// Begins a session for a client that sent these parameters with `initialize`; returns the result.
-    pub(super) fn begin(params: &Value) -> (Self, Value) {
-        let client = Client::of(params);
+    pub(crate) fn begin(params: &Value) -> (Self, Value) {
+        let client = Client::new(params);
         let result = json!({
             "capabilities": {
                 "positionEncoding": client.encoding.name(),
@@ -176,7 +195,7 @@ impl Session {
     }
 
     /// Answers a request, now or later.
-    pub(super) fn request(&mut self, id: Value, method: &str, params: Value) {
+    pub(crate) fn request(&mut self, id: Value, method: &str, params: Value) {
         let waiting = match method {
             "textDocument/hover" => {
                 document(&params).and_then(|path| Ok((path, Asked::Hover(parsed(params)?))))
@@ -206,7 +225,7 @@ impl Session {
     }
 
     /// Takes note of a notification; one that is invalid is logged.
-    pub(super) fn notification(&mut self, method: &str, params: Value) {
+    pub(crate) fn notification(&mut self, method: &str, params: Value) {
         let result = match method {
             "initialized" => {
                 self.watch_files();
@@ -277,7 +296,7 @@ impl Session {
     }
 
     /// Takes note of a message that was too large to read: its document is treated as one that is not open.
-    pub(super) fn skip(&mut self, head: &[u8]) {
+    pub(crate) fn skip(&mut self, head: &[u8]) {
         if let Some(path) = uri_in(head).and_then(|uri| uri::path(&uri)) {
             self.close(&path);
             self.too_large.insert(path);
@@ -398,14 +417,14 @@ impl Session {
     }
 
     /// Ends the session: what waits is not answered any more.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         let answers = waiting.iter().map(|waiting| cancelled(&waiting.id, "the server is shut down"));
         self.outgoing.extend(answers);
     }
 
     /// Returns the next job that can be done now, and answers requests that need none.
-    pub(super) fn next_job(&mut self, now: Instant) -> Option<Job> {
+    pub(crate) fn next_job(&mut self, now: Instant) -> Option<Job> {
         while let Some(at) = self.waiting.iter().position(|waiting| self.is_current(&waiting.path)) {
             let Waiting { id, path, kind } = self.waiting.remove(at);
             let open = self.documents.get(&path);
@@ -445,12 +464,12 @@ impl Session {
     }
 
     /// Returns when the next validation is due.
-    pub(super) fn next_due(&self) -> Option<Instant> {
+    pub(crate) fn next_due(&self) -> Option<Instant> {
         self.projects.values().filter_map(|project| project.due).min()
     }
 
     /// Takes note of what became of a job.
-    pub(super) fn done(&mut self, done: Done) {
+    pub(crate) fn done(&mut self, done: Done) {
         match done {
             Done::Answered { id, result } => self.outgoing.push(response(&id, Ok(result))),
             Done::Validated { root, generation, result } => {
@@ -524,7 +543,7 @@ fn parsed<T: DeserializeOwned>(params: Value) -> Result<T, RpcError> {
         .map_err(|error| RpcError::new(Code::InvalidParams, format!("invalid parameters: {error}")))
 }
 
-/// Returns the path of the document that a message is about; nothing if it is not a local file.
+/// Returns the path of the document that a message is about, or `None` if it is not a local file.
 fn document(params: &Value) -> Result<Option<PathBuf>, RpcError> {
     let params: DocumentParams = parsed(params.clone())?;
     Ok(uri::path(&params.text_document.uri))
@@ -545,4 +564,20 @@ fn concerns(path: &Path, root: &Root) -> bool {
         .parent()
         .filter(|operator| operator.parent().is_some_and(|all| all.ends_with("operators")));
     path.starts_with(operator.unwrap_or(root.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn job_that_panics_fails_alone() {
+        let root = Root::Bundle("/bundle".into());
+        let client = Client::new(&Value::Null);
+        let (overlay, uris) = (Overlay::default(), Uris::default());
+        let job = Job::Validate { root, generation: 7, overlay, uris, client };
+        let done = job.run(&|_, _| panic!("a defect"));
+        let Done::Validated { generation: 7, result: Err(failure), .. } = done else { unreachable!() };
+        assert_eq!(failure.message, "internal error while validating /bundle");
+    }
 }

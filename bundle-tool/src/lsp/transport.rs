@@ -1,4 +1,7 @@
 //! Messages on a stream: a header with the length, and a body in JSON.
+//!
+//! The crate `lsp-server` would allocate whatever length a header announces, and end the session at a message that is too large
+//! or not valid; here such a message is skipped and answered with an error.
 
 use std::io::{self, BufRead, Read as _, Write};
 
@@ -37,7 +40,7 @@ pub enum TransportError {
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Frame {
+pub(crate) enum Frame {
     /// The body of a message.
     Body(Vec<u8>),
     /// A message that is too large and was skipped: its size, and how it begins.
@@ -47,7 +50,7 @@ pub(super) enum Frame {
 }
 
 /// Reads one message. A body that ends early is the end of the stream.
-pub(super) fn read(stream: &mut impl BufRead) -> Result<Frame, TransportError> {
+pub(crate) fn read(stream: &mut impl BufRead) -> Result<Frame, TransportError> {
     let mut length = None;
     let mut left = MAX_HEADER;
     loop {
@@ -86,7 +89,7 @@ pub(super) fn read(stream: &mut impl BufRead) -> Result<Frame, TransportError> {
 }
 
 /// Writes one message.
-pub(super) fn write(stream: &mut impl Write, message: &serde_json::Value) -> io::Result<()> {
+pub(crate) fn write(stream: &mut impl Write, message: &serde_json::Value) -> io::Result<()> {
     let body = message.to_string();
     write!(stream, "Content-Length: {}\r\n\r\n{body}", body.len())?;
     stream.flush()

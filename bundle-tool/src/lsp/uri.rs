@@ -9,8 +9,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_e
 /// What is escaped in the path of a URI.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Returns the absolute path of a file; nothing for what is not a file of this machine.
-pub(super) fn path(uri: &str) -> Option<PathBuf> {
+/// Returns the absolute path of a file, or `None` if the URI is not of a file of this machine.
+pub(crate) fn path(uri: &str) -> Option<PathBuf> {
     let (scheme, rest) = uri.split_once("://")?;
     let path = rest.strip_prefix("localhost").unwrap_or(rest);
     if !scheme.eq_ignore_ascii_case("file") || !path.starts_with('/') || path.contains(['?', '#']) {
@@ -23,7 +23,7 @@ pub(super) fn path(uri: &str) -> Option<PathBuf> {
 }
 
 /// Returns the URI of a file.
-pub(super) fn of(path: &Path) -> String {
+pub(crate) fn from_path(path: &Path) -> String {
     format!("file://{}", percent_encode(path.as_os_str().as_bytes(), ESCAPED))
 }
 
@@ -34,9 +34,9 @@ mod tests {
     #[test]
     fn a_path_has_one_uri_and_a_uri_one_path() {
         for text in ["/a/b.yaml", "/a b/ä#?%:@.yaml", "/"] {
-            assert_eq!(path(&of(Path::new(text))).unwrap(), Path::new(text));
+            assert_eq!(path(&from_path(Path::new(text))).unwrap(), Path::new(text));
         }
-        assert_eq!(of(Path::new("/a b/c:d")), "file:///a%20b/c%3Ad");
+        assert_eq!(from_path(Path::new("/a b/c:d")), "file:///a%20b/c%3Ad");
         assert_eq!(path("file://localhost/a%2Fb").unwrap(), Path::new("/a/b"));
         for text in [
             "untitled:Untitled-1",

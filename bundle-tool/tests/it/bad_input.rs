@@ -9,7 +9,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use assert_cmd::Command;
-use bundle_tool::read::yaml;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -220,7 +219,7 @@ proptest! {
 
     #[test]
     fn any_text_is_read_or_refused(pieces in vec(select(&PIECES[..]), 0..10)) {
-        let parsed = yaml::parse(&pieces.concat());
+        let parsed = kube_yaml::parse(&pieces.concat());
         prop_assert!(parsed.error.is_none_or(|error| !error.message.is_empty()));
     }
 }

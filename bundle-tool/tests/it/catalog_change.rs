@@ -6,10 +6,11 @@ use std::fs;
 use std::path::Path;
 
 use base64::Engine as _;
-use bundle_tool::catalog::prune::{Keep, PruneError, prune};
-use bundle_tool::catalog::validate::{self, Blob, Input, Shape, link, shape};
-use bundle_tool::model::version::{Range, Version};
-use bundle_tool::read::catalog::{Content, Limits, Source, documents};
+use olm_catalog::prune::{Keep, PruneError, prune};
+use olm_catalog::validate;
+use olm_catalog::validate::{Blob, Shape, resolve, shape};
+use olm_model::read::catalog::{Content, Limits, Source, documents};
+use olm_model::version::{Range, Version};
 use proptest::prelude::*;
 
 use crate::support::{Run, run};
@@ -190,19 +191,7 @@ fn a_pruned_catalog_keeps_its_other_bytes() {
 /// The blobs of a catalog's text.
 fn blobs(text: &str) -> Vec<Blob> {
     let source = Source { name: "c.yaml".into(), content: Content::Bytes(text.into()) };
-    documents([source], Limits::default(), |document| {
-        let parsed = document.content.as_ref().unwrap();
-        let root = Ok(parsed.tree.root());
-        let input = Input {
-            file: document.file.clone(),
-            line: 0,
-            root,
-            is_rest_ignored: false,
-            check_yaml: |_| Ok(()),
-        };
-        validate::decode(&input).blob
-    })
-    .unwrap()
+    documents([source], Limits::default(), |document| validate::decode(&document).blob).unwrap()
 }
 
 /// An entry of a random channel: what it replaces, skips, and from which version on its range begins, as numbers of entries.
@@ -292,7 +281,7 @@ proptest! {
     ) {
         let text = catalog(&entries);
         let blobs = blobs(&text);
-        let (packages, _) = link(&blobs);
+        let (packages, _) = resolve(&blobs);
         let channel = packages["p"].channels["c"];
         prop_assume!(matches!(shape(channel), Shape::Whole(_)));
         let range = format!(">=1.0.{low} <=1.0.{high} || 1.0.{single}");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use bundle_tool::read::catalog;
+use olm_model::disk::catalog;
 use serde_json::{Value, json};
 
 use crate::support::{Run, run};
@@ -213,5 +213,29 @@ fn an_invalid_template_is_an_error_that_names_the_defect() {
         let output = semver(dir.path(), &template);
         assert_eq!(output.status, Some(2), "{template}");
         assert!(output.stderr.contains(message) && output.stdout.is_empty(), "{template}: {}", output.stderr);
+    }
+}
+
+#[test]
+fn entries_must_be_a_list_and_images_must_be_in_a_registry() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundle");
+    let basic = |entries: &str| {
+        fs::write(dir.path().join("t.yaml"), format!("schema: olm.template.basic\nentries: {entries}\n"))
+            .unwrap();
+        tool(dir.path(), &["t.yaml"])
+    };
+    for entries in ["abc", "{}", "1"] {
+        let output = basic(entries);
+        assert_eq!(output.status, Some(2), "{}", output.stderr);
+        assert!(output.stderr.contains("2:10: entries: expected a list"), "{}", output.stderr);
+    }
+    // As opm.
+    assert_eq!(basic("null").status, Some(0));
+    for image in [bundle.to_owned(), format!("oci:{bundle}"), "gizmo:v1".to_owned()] {
+        let output = basic(&format!("[{{schema: olm.bundle, image: '{image}'}}]"));
+        assert_eq!(output.status, Some(2), "{}", output.stdout);
+        let expected = format!("invalid image `{image}`: expected the name of an image in a registry");
+        assert!(output.stderr.contains(&expected), "{}", output.stderr);
     }
 }

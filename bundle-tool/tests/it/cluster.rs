@@ -34,7 +34,7 @@ const COMMANDS: [&[&str]; 5] = [
 ];
 
 #[test]
-fn without_a_cluster_there_is_one_error() {
+fn commands_without_a_cluster_report_one_error() {
     let directory = tempfile::tempdir().unwrap();
     let server = directory.path().join("closed");
     std::fs::write(
@@ -63,7 +63,7 @@ fn without_a_cluster_there_is_one_error() {
 }
 
 #[test]
-fn a_kubeconfig_that_is_no_file_and_an_invalid_namespace_are_one_error() {
+fn invalid_kubeconfig_and_namespace_are_one_error() {
     let directory = tempfile::tempdir().unwrap();
     let fifo = directory.path().join("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -100,6 +100,16 @@ fn a_kubeconfig_that_is_no_file_and_an_invalid_namespace_are_one_error() {
     }
 }
 
+#[test]
+fn run_bundle_checks_what_is_local_before_the_cluster() {
+    for reference in ["nosuch", "oci:nosuch", "oci-archive:nosuch.tar"] {
+        let output = tool(&["run", "bundle", reference], Path::new("/nonexistent"));
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains("nosuch") && !err.contains("kubeconfig"), "{err}");
+    }
+}
+
 /// Installs a bundle into a namespace that does not exist.
 const IN_NEW_NAMESPACE: [&str; 8] = [
     "run",
@@ -113,7 +123,7 @@ const IN_NEW_NAMESPACE: [&str; 8] = [
 ];
 
 #[test]
-fn the_manifests_are_printed_without_a_cluster() {
+fn client_dry_run_prints_manifests_without_a_cluster() {
     let offline = ["--dry-run=client", "--install-mode", "OwnNamespace"];
     let output = tool(&[&IN_NEW_NAMESPACE[..], &offline].concat(), Path::new("/nonexistent"));
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -126,7 +136,7 @@ fn the_manifests_are_printed_without_a_cluster() {
 }
 
 #[test]
-fn reading_a_cluster_that_does_not_answer_has_an_end() {
+fn cluster_that_does_not_answer_times_out() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     // Nobody accepts what connects.
@@ -160,7 +170,7 @@ fn reading_a_cluster_that_does_not_answer_has_an_end() {
 }
 
 #[test]
-fn an_image_whose_labels_differ_from_its_annotations_is_rejected() {
+fn run_bundle_rejects_labels_that_differ_from_annotations() {
     let directory = tempfile::tempdir().unwrap();
     let layout = format!("oci:{}", directory.path().join("layout").display());
     let labels: Vec<String> = [
@@ -206,7 +216,8 @@ fn doctor_reads_a_must_gather() {
     let directory = tempfile::tempdir().unwrap();
     let namespace = directory.path().join("namespaces/ns");
     std::fs::create_dir_all(&namespace).unwrap();
-    std::fs::copy("tests/fixtures/cluster/crash.json", namespace.join("all.json")).unwrap();
+    std::fs::copy("../crates/olm-cluster/tests/fixtures/cluster/crash.json", namespace.join("all.json"))
+        .unwrap();
     std::fs::write(namespace.join("broken.yaml"), "a: [").unwrap();
     std::os::unix::fs::symlink("nowhere", namespace.join("dangling.yaml")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", namespace.join("device.yaml")).unwrap();
@@ -233,6 +244,15 @@ fn doctor_reads_a_must_gather() {
     let output = text(&gather(&[&path]).stdout);
     assert!(output.contains("| no such flag") && output.contains("| line 4991"), "{output}");
     assert!(!output.contains("line 4990"), "{output}");
+    // A link out of the must-gather.
+    std::fs::write(directory.path().with_extension("secret"), "password\n").unwrap();
+    std::fs::remove_file(logs.join("previous.log")).unwrap();
+    std::os::unix::fs::symlink(directory.path().with_extension("secret"), logs.join("previous.log")).unwrap();
+    std::fs::remove_file(logs.join("current.log")).unwrap();
+    std::os::unix::fs::symlink(directory.path().with_extension("secret"), logs.join("current.log")).unwrap();
+    let output = text(&gather(&[&path]).stdout);
+    std::fs::remove_file(directory.path().with_extension("secret")).unwrap();
+    assert!(!output.contains("password"), "{output}");
     let output = gather(&[&path, "another"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("no subscription or cluster extension for package `another`"));
@@ -347,7 +367,7 @@ fn olm_v1_installs_from_what_is_pushed() {
 }
 
 #[test]
-fn a_write_that_the_api_server_does_not_take_is_repeated_and_reported_once() {
+fn unavailable_api_server_is_retried_and_reported_once() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     olm_v1_after(3, false).kubeconfig(&kubeconfig);
@@ -397,7 +417,7 @@ fn olm_v1_with_gizmo(applied: std::sync::Arc<std::sync::Mutex<Vec<serde_json::Va
                 let crd =
                     std::fs::read("tests/fixtures/bundle/manifests/gizmos.gadgets.example.com.crd.yaml")
                         .unwrap();
-                let documents = bundle_tool::read::manifests::stream("crd", &*crd).unwrap();
+                let documents = olm_model::read::manifests::stream("crd", &*crd).unwrap();
                 let mut crd = documents[0].tree.root().to_json();
                 let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
                 schema["properties"]["spec"]["properties"]["weight"] = json!({"type": "integer"});
@@ -464,7 +484,7 @@ fn olm_v1_upgrades_what_it_installed() {
 }
 
 #[test]
-fn only_an_installation_with_olm_v1_that_did_not_exist_is_to_be_removed() {
+fn failed_olm_v1_install_suggests_removal_of_new_installations_only() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     let registry = Registry::start(directory.path());
@@ -530,7 +550,7 @@ fn only_an_installation_with_olm_v1_that_did_not_exist_is_to_be_removed() {
 }
 
 #[test]
-fn olm_v1_is_checked_before_anything_is_created() {
+fn olm_v1_checks_before_it_creates_anything() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     let without = ApiServer::start(|_, _| (404, json!({"message": "not found"})));
@@ -581,7 +601,7 @@ fn olm_v1_is_checked_before_anything_is_created() {
 }
 
 #[test]
-fn what_olm_v1_installed_is_removed_only_with_its_crds() {
+fn cleanup_removes_olm_v1_installations_only_with_their_crds() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     let server = olm_v1(true);
@@ -607,10 +627,15 @@ fn what_olm_v1_installed_is_removed_only_with_its_crds() {
 
 /// A cluster with OLM and without objects, where the user may create anything but one kind.
 fn olm_v0(denied: &'static str) -> ApiServer {
+    olm_v0_on("v1.34.1", denied)
+}
+
+/// As [`olm_v0`], on a version of Kubernetes.
+fn olm_v0_on(version: &'static str, denied: &'static str) -> ApiServer {
     ApiServer::start(move |request, body| {
         let names = |names: &[&str]| names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>();
         match request {
-            "GET /version" => (200, json!({"gitVersion": "v1.34.1"})),
+            "GET /version" => (200, json!({"gitVersion": version})),
             "GET /apis" => (200, json!({"groups": names(&["operators.coreos.com"])})),
             "GET /apis/operators.coreos.com/v1alpha1" => {
                 let kinds = ["catalogsources", "subscriptions", "installplans", "clusterserviceversions"];
@@ -638,7 +663,7 @@ fn olm_v0(denied: &'static str) -> ApiServer {
 }
 
 #[test]
-fn what_the_user_may_not_create_is_known_before_the_namespace_exists() {
+fn missing_permissions_are_reported_before_the_namespace_is_created() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     let server = olm_v0("deployments");
@@ -657,6 +682,37 @@ fn what_the_user_may_not_create_is_known_before_the_namespace_exists() {
     assert!(writes.is_empty(), "{writes:?}");
 }
 
+#[test]
+fn run_bundle_validates_for_the_version_of_the_cluster() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let bundle = copy_bundle(directory.path().join("bundle"));
+    let crd = bundle.join("manifests/gizmos.gadgets.example.com.crd.yaml");
+    let text_of_crd = std::fs::read_to_string(&crd).unwrap();
+    // Kubernetes accepts this rule since 1.34.
+    let rule =
+        "color: {x-kubernetes-validations: [{rule: 'isSemver(self) || true', message: x}], type: string,";
+    std::fs::write(&crd, text_of_crd.replacen("color: {type: string,", rule, 1)).unwrap();
+    let name = bundle.display().to_string();
+    let run = |version| {
+        let server = olm_v0_on(version, "deployments");
+        server.kubeconfig(&kubeconfig);
+        let mut arguments = IN_NEW_NAMESPACE;
+        arguments[2] = &name;
+        let output = tool(&arguments, &kubeconfig);
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr)
+    };
+    let rejected = run("v1.33.7-gke.1");
+    assert!(
+        rejected.contains("error[schema-rule-invalid]") && rejected.contains("was not installed"),
+        "{rejected}"
+    );
+    let accepted = run("v1.34.1+k3s1");
+    assert!(!accepted.contains("schema-rule-invalid"), "{accepted}");
+    assert!(accepted.contains("you are not allowed to create deployments"), "{accepted}");
+}
+
 /// Returns whether the registry below a directory has the repository of the bundle.
 fn is_pushed(directory: &Path) -> bool {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
@@ -673,7 +729,7 @@ fn assert_nothing_pushed(output: &Output, last: &str, directory: &Path) {
 }
 
 #[test]
-fn nothing_is_pushed_before_the_checks() {
+fn run_bundle_checks_before_it_pushes() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     let registry = Registry::start(directory.path());
@@ -706,7 +762,7 @@ fn nothing_is_pushed_before_the_checks() {
 }
 
 #[test]
-fn what_was_pushed_is_named_if_the_installation_fails() {
+fn failed_installation_names_pushed_images() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     let registry = Registry::start(directory.path());
@@ -766,7 +822,7 @@ fn crds_of_olm(deployments: u16) -> ApiServer {
 }
 
 #[test]
-fn olm_is_not_removed_from_a_namespace_that_is_not_known() {
+fn olm_uninstall_keeps_an_unknown_namespace() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     for status in [403, 500] {

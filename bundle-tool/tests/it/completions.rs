@@ -9,7 +9,7 @@ fn run(args: &[&str]) -> assert_cmd::assert::Assert {
 }
 
 #[test]
-fn every_shell_has_completions() {
+fn completions_exist_for_every_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let output = run(&["completions", shell]).success();
         let script = String::from_utf8(output.get_output().stdout.clone()).unwrap();
@@ -23,7 +23,7 @@ fn every_shell_has_completions() {
 }
 
 #[test]
-fn every_command_has_a_manual_page() {
+fn man_writes_a_page_for_every_command() {
     let dir = tempfile::tempdir().unwrap();
     let pages = dir.path().join("man1");
     run(&["man", pages.to_str().unwrap()]).success();
@@ -36,7 +36,7 @@ fn every_command_has_a_manual_page() {
 }
 
 #[test]
-fn manual_pages_need_a_directory() {
+fn man_requires_a_directory() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();

@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 use crate::push::{BUNDLE, Registry, failure, run, stdout, tool};
 
 #[test]
-fn a_bundle_is_copied_between_all_places() {
+fn bundle_is_copied_between_all_places() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let registry = Registry::start(directory);
@@ -31,7 +31,7 @@ fn a_bundle_is_copied_between_all_places() {
 }
 
 #[test]
-fn a_copy_that_is_not_possible_is_explained() {
+fn copy_explains_why_it_is_not_possible() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let error = failure(&run(directory, &["copy", "oci:none", "oci:target"]));
@@ -74,7 +74,7 @@ fn registries_conf_allows_and_blocks_writing() {
 }
 
 #[test]
-fn mirrors_that_failed_are_named() {
+fn failed_mirrors_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let registry = Registry::start(directory);
@@ -85,8 +85,7 @@ fn mirrors_that_failed_are_named() {
         registry.address
     );
     let error = failure(&run_with(directory, &conf, &["inspect", "quay.io/a/b:v1"]));
-    let expected =
-        format!("127.0.0.1:2 (Connection refused (os error 111)), {} (it does not", registry.address);
+    let expected = format!("127.0.0.1:2 (connection refused), {} (it does not", registry.address);
     assert!(
         error.contains("failed to connect to the registry 127.0.0.1:1") && error.contains(&expected),
         "{error}"
@@ -94,7 +93,7 @@ fn mirrors_that_failed_are_named() {
 }
 
 #[test]
-fn plain_http_is_for_the_registries_on_loopback_of_a_copy() {
+fn plain_http_applies_to_registries_on_loopback() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let registry = Registry::start(directory);
@@ -106,7 +105,7 @@ fn plain_http_is_for_the_registries_on_loopback_of_a_copy() {
 }
 
 #[test]
-fn a_killed_process_leaves_no_temporary_files() {
+fn killed_copy_leaves_no_temporary_files() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let temporary = directory.join("temporary");
@@ -125,7 +124,7 @@ fn a_killed_process_leaves_no_temporary_files() {
 }
 
 #[test]
-fn an_image_for_another_platform_is_an_error() {
+fn image_of_another_platform_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let registry = Registry::start(directory);
@@ -151,7 +150,7 @@ fn an_image_for_another_platform_is_an_error() {
 }
 
 #[test]
-fn an_invalid_proxy_is_an_error() {
+fn invalid_proxy_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let output = tool(directory)
@@ -165,7 +164,7 @@ fn an_invalid_proxy_is_an_error() {
 }
 
 #[test]
-fn a_cache_serves_what_was_copied_through_it() {
+fn cache_serves_images_copied_through_it() {
     let (origin, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let registry = Registry::start(origin.path());
     let name = format!("{}/app:v1", registry.address);

@@ -47,7 +47,7 @@ fn diff(directory: &Path, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn text_markdown_and_json() {
+fn diff_prints_text_markdown_and_json() {
     let scratch = tempfile::tempdir().unwrap();
     versions(scratch.path());
     for format in ["text", "markdown", "json"] {
@@ -61,7 +61,7 @@ fn text_markdown_and_json() {
 }
 
 #[test]
-fn a_bundle_does_not_differ_from_itself() {
+fn bundle_does_not_differ_from_itself() {
     let scratch = tempfile::tempdir().unwrap();
     versions(scratch.path());
     fs::remove_dir_all(scratch.path().join("new")).unwrap();
@@ -83,7 +83,7 @@ fn plain_manifests_are_compared_as_well() {
 }
 
 #[test]
-fn what_is_no_bundle_is_an_error() {
+fn diff_rejects_what_is_not_a_bundle() {
     let scratch = tempfile::tempdir().unwrap();
     for version in ["old", "new"] {
         fs::create_dir(scratch.path().join(version)).unwrap();
@@ -319,7 +319,7 @@ fn upgrades_that_break_a_crd_are_found() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_one_error() {
+fn diff_reports_one_error_for_what_cannot_be_compared() {
     let scratch = tempfile::tempdir().unwrap();
     versions(scratch.path());
     catalog(scratch.path());
@@ -379,8 +379,156 @@ fn served_versions_with_a_conversion_webhook_of_the_csv_are_not_compared() {
 }
 
 #[test]
-fn an_empty_catalog_has_no_upgrades() {
+fn empty_catalog_has_no_upgrades() {
     let output = Command::cargo_bin("bundle-tool").unwrap().args(["diff", "--catalog", "-"]).assert().code(2);
     let error = String::from_utf8(output.get_output().stderr.clone()).unwrap();
     assert_eq!(error, "error: standard input is empty: expected a file-based catalog\n");
+}
+
+/// A CSV with one Deployment, whose selector, replicas and edges are given.
+fn csv(name: &str, app: &str, replicas: u32, edges: &str) -> String {
+    format!(
+        "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {{name: {name}}}\n\
+         spec:\n  version: 1.0.0{edges}\n  install:\n    strategy: deployment\n    spec:\n      deployments:\n      \
+         - name: gizmo\n        spec:\n          replicas: {replicas}\n          \
+         selector: {{matchLabels: {{app: {app}}}}}\n          template:\n            \
+         metadata: {{labels: {{app: {app}}}}}\n            spec: {{containers: [{{name: manager, image: a}}]}}\n"
+    )
+}
+
+/// A CRD whose versions are written as `NAME: {served, storage}`.
+fn crd(plural: &str, versions: &[(&str, bool, bool)]) -> String {
+    let versions: String = versions
+        .iter()
+        .map(|(name, served, storage)| {
+            format!(
+                "  - {{name: {name}, served: {served}, storage: {storage}, schema: {{openAPIV3Schema: {{type: object}}}}}}\n"
+            )
+        })
+        .collect();
+    format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: {plural}.example.com}}\n\
+         spec:\n  group: example.com\n  names: {{kind: A{plural}, plural: {plural}}}\n  scope: Namespaced\n  versions:\n{versions}"
+    )
+}
+
+/// Writes the manifests of both versions, and compares them.
+fn compared(old: &[(&str, &str)], new: &[(&str, &str)], arguments: &[&str]) -> (Option<i32>, String, String) {
+    let scratch = tempfile::tempdir().unwrap();
+    for (version, files) in [("old", old), ("new", new)] {
+        for (path, text) in files {
+            let path = scratch.path().join(version).join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+    tool(scratch.path(), &[&["diff"][..], arguments, &["old", "new"]].concat())
+}
+
+#[test]
+fn changed_selector_of_a_deployment_breaks_the_upgrade() {
+    let (old, new) = (csv("gizmo.v1", "a", 1, ""), csv("gizmo.v1", "b", 2, ""));
+    let path = "manifests/csv.yaml";
+    for strict in [&[][..], &["--strict"]] {
+        let (code, out, err) = compared(&[(path, &old)], &[(path, &new)], strict);
+        assert_eq!(code, Some(1), "{out}{err}");
+        assert!(out.contains("Deployment `gizmo`: spec.selector: "), "{out}");
+        assert!(out.contains("give the Deployment a new name"), "{out}");
+        assert!(out.contains("`gizmo`: spec.replicas: 1 -> 2"), "{out}");
+        assert!(out.ends_with("1 immutable field changed\n"), "{out}");
+    }
+}
+
+#[test]
+fn changed_role_of_a_binding_breaks_the_upgrade() {
+    let binding = |role: &str| {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {{name: gizmo}}\n\
+             roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {role}}}\n"
+        )
+    };
+    let csv = csv("gizmo.v1", "a", 1, "");
+    let files =
+        |binding: &str| [("manifests/csv.yaml", csv.clone()), ("manifests/binding.yaml", binding.to_owned())];
+    let (old, new) = (files(&binding("view")), files(&binding("edit")));
+    let old: Vec<_> = old.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let new: Vec<_> = new.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let (code, out, err) = compared(&old, &new, &[]);
+    assert!(code == Some(1) && out.contains("ClusterRoleBinding `gizmo`: roleRef: "), "{out}{err}");
+}
+
+#[test]
+fn versions_that_are_no_longer_served_break_clients() {
+    let old = crd("gizmos", &[("v1alpha1", true, false), ("v1beta1", true, false), ("v1", true, true)]);
+    let new = crd("gizmos", &[("v1beta1", false, false), ("v1", true, true)]);
+    let (code, out, err) = compared(&[("crd.yaml", &old)], &[("crd.yaml", &new)], &[]);
+    assert_eq!(code, Some(1), "{out}{err}");
+    assert!(out.contains("served version removed: v1alpha1 (requests for it fail)"), "{out}");
+    assert!(out.contains("version no longer served: v1beta1 (requests for it fail)"), "{out}");
+    // OLM v1 does not check it.
+    let (code, out, _) = compared(&[("crd.yaml", &old)], &[("crd.yaml", &new)], &["--strict"]);
+    assert_eq!(code, Some(0), "{out}");
+}
+
+#[test]
+fn stored_versions_apply_to_the_crds_that_have_them() {
+    let both = crd("gizmos", &[("v1alpha1", true, false), ("v1", true, true)]);
+    let (one, other) = (crd("gizmos", &[("v1", true, true)]), crd("widgets", &[("v1", true, true)]));
+    let old = [("a.yaml", both.as_str()), ("b.yaml", other.as_str())];
+    let new = [("a.yaml", one.as_str()), ("b.yaml", other.as_str())];
+    let (code, out, err) = compared(&old, &new, &["--stored-versions", "v1alpha1,v1"]);
+    assert_eq!(code, Some(1), "{out}{err}");
+    assert_eq!(out.matches("stored version removed: v1alpha1").count(), 1, "{out}");
+    assert!(!out.contains("widgets"), "{out}");
+    // Two CRDs have the version: in which one objects are stored in it is not known.
+    let widgets = crd("widgets", &[("v1alpha1", true, false), ("v1", true, true)]);
+    let both = [("a.yaml", both.as_str()), ("b.yaml", widgets.as_str())];
+    let (code, out, err) = compared(&both, &new, &["--stored-versions", "v1alpha1,v1"]);
+    assert!(code == Some(2) && out.is_empty(), "{out}{err}");
+    assert!(err.contains("name the CRD, as in `gizmos.example.com=v1alpha1`"), "{err}");
+    let (code, out, err) = compared(&both, &new, &["--stored-versions", "gizmos.example.com=v1alpha1"]);
+    assert_eq!(code, Some(1), "{out}{err}");
+    assert_eq!(out.matches("stored version removed: v1alpha1").count(), 1, "{out}");
+    assert_eq!(out.matches("served version removed: v1alpha1").count(), 1, "{out}");
+    let (code, _, err) = compared(&old, &new, &["--stored-versions", "v2"]);
+    assert_eq!(
+        (code, err.as_str()),
+        (Some(2), "error: --stored-versions: no CRD of the old version has `v2`\n")
+    );
+}
+
+#[test]
+fn added_dependencies_are_listed_and_break() {
+    let csv = csv("gizmo.v1", "a", 1, "");
+    let old = [("manifests/csv.yaml", csv.as_str())];
+    let dependencies = "dependencies:\n- {type: olm.package, value: {packageName: etcd, version: '>=1.0.0'}}\n\
+                        - {type: olm.gvk, value: {group: example.com, version: v1, kind: Widget}}\n";
+    let properties = "properties:\n- {type: olm.package.required, value: {packageName: redis, versionRange: '<2.0.0'}}\n\
+                      - {type: olm.gvk, value: {group: example.com, version: v1, kind: Provided}}\n";
+    let new =
+        [old[0], ("metadata/dependencies.yaml", dependencies), ("metadata/properties.yaml", properties)];
+    let (code, out, err) = compared(&old, &new, &[]);
+    assert_eq!(code, Some(1), "{out}{err}");
+    let expected = "\ndependencies\n  + API example.com/v1 Widget\n  + package `etcd` >=1.0.0\n  + package `redis` <2.0.0\n";
+    assert!(out.contains(expected), "{out}");
+    assert!(out.ends_with(", 3 dependencies added\n"), "{out}");
+    // An operator that depends on less can always be upgraded.
+    assert_eq!(compared(&new, &old, &[]).0, Some(0));
+}
+
+#[test]
+fn missing_upgrade_edge_is_shown() {
+    let old = csv("gizmo.v1", "a", 1, "");
+    let path = "manifests/csv.yaml";
+    for (edges, is_missing) in [
+        ("", false),
+        ("\n  replaces: gizmo.v1", false),
+        ("\n  replaces: gizmo.v0\n  skips: [gizmo.v1]", false),
+        ("\n  replaces: gizmo.v0", true),
+    ] {
+        let new = csv("gizmo.v2", "a", 1, edges);
+        let (code, out, err) = compared(&[(path, &old)], &[(path, &new)], &[]);
+        assert_eq!(code, Some(0), "{out}{err}");
+        assert_eq!(out.contains("\nupgrade edge\n"), is_missing, "{edges}: {out}");
+    }
 }

@@ -214,11 +214,11 @@ fn json_stays_json() {
     let dir = tempfile::tempdir().unwrap();
     let compact = r#"{"schema": "olm.package", "name": "gizmo", "icon": {"base64data": "iVBORw0KGgo="}}
 {"schema": "olm.channel", "name": "stable", "package": "gizmo", "entries": [{"name": "a", "skips": [""]}, {"name": "a", "skips": [""]}]}
-{"schema":"olm.bundle","name":"a","package":"gizmo","image":"quay.io/a/b:c","x":1.50,"properties":[{"type":"olm.package","value":{"packageName":"gizmo","version":"v1.0.0"}}]}
+{"schema":"olm.bundle","name":"a","package":"gizmo","image":"quay.io/a/b:c","x":1.50,"properties":[{"type":"olm.csv.metadata","value":{}},{"type":"olm.package","value":{"packageName":"gizmo","version":"v1.0.0"}}]}
 "#;
     let fixed = r#"{"schema": "olm.package", "name": "gizmo", "icon": {"base64data": "iVBORw0KGgo=", "mediatype": "image/png"}, "defaultChannel": "stable"}
 {"schema": "olm.channel", "name": "stable", "package": "gizmo", "entries": [{"name": "a"}]}
-{"schema":"olm.bundle","name":"a","package":"gizmo","image":"quay.io/a/b:c","x":1.50,"properties":[{"type":"olm.package","value":{"packageName":"gizmo","version":"1.0.0"}}]}
+{"schema":"olm.bundle","name":"a","package":"gizmo","image":"quay.io/a/b:c","x":1.50,"properties":[{"type":"olm.csv.metadata","value":{}},{"type":"olm.package","value":{"packageName":"gizmo","version":"1.0.0"}}]}
 "#;
     let output = fix(dir.path(), "catalog.json", compact, &[]);
     assert_eq!(output.status, Some(0), "{}", output.stderr);
@@ -319,11 +319,7 @@ fn nothing_is_written_where_a_document_cannot_be_read_or_fixes_cause_errors() {
     for more in [&[][..], &["--diff"]] {
         let output = run(dir.path(), &[&["fix", "c"], more].concat());
         assert_eq!(output.status, Some(2));
-        assert!(
-            output.stderr.starts_with("error: cannot fix c/catalog.yaml: symbolic link;"),
-            "{}",
-            output.stderr
-        );
+        assert!(output.stderr.starts_with("error: cannot fix c: "), "{}", output.stderr);
         assert_eq!(fs::read_to_string(&outside).unwrap(), broken);
     }
 }

@@ -209,8 +209,14 @@ fn bad_input_is_reported_and_nothing_is_written() {
         )
     };
     let two = format!("{}---\n{}", csv("lake-operator.v1.0.0"), csv("lake-operator.v2.0.0"));
-    let cases: [(&str, &str, &[&str], &str); 9] = [
+    let cases: [(&str, &str, &[&str], &str); 11] = [
         ("in/x.yaml", "a: [\n", &[], "in/x.yaml:2:1: invalid YAML"),
+        (
+            "in/x.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '{{ .Release.Name }}'\n",
+            &[],
+            "in/x.yaml:4:9: the name `{{ .Release.Name }}` is a template: render the input first",
+        ),
         (
             "in/z.yaml",
             &long,
@@ -232,6 +238,12 @@ fn bad_input_is_reported_and_nothing_is_written() {
             "",
             &["--default-channel", "none"],
             "the default channel `none` is not one of the channels",
+        ),
+        (
+            "in/x.yaml",
+            "",
+            &["--channels", ",, ,"],
+            "invalid --channels `,, ,`: expected the names of channels",
         ),
         ("in/x.yaml", "", &["--replaces", "0.1.0"], "contains lake-operator.v0.1.0 itself"),
     ];

@@ -145,7 +145,12 @@ fn bad_input_is_named() {
         ("config/crd/bases/x.yaml", "a: [\n", &["manifests"], "config/crd/bases/x.yaml:2:1: invalid YAML"),
         ("x", "", &["manifests", "--package", "../x"], "invalid package name `../x`"),
         ("x", "", &["submission", "none"], "none is not a directory"),
-        ("x", "", &["submission", "."], "failed to read bundle"),
+        (
+            "x",
+            "",
+            &["submission", "."],
+            ". is not a clone of a catalog repository: it has no operators directory",
+        ),
     ] {
         let project = lake();
         if file != "x" {
@@ -183,7 +188,7 @@ fn a_bundle_becomes_a_submission() {
             .contains("containerImage: quay.io/example/lake:v1\n")
     );
 
-    fs::create_dir_all(project.path("hub")).unwrap();
+    fs::create_dir_all(project.path("hub/operators")).unwrap();
     project.run_at(NOW, &["submission", "hub", "--reviewers", "ada,bob"]).success();
     let ci = "hub/operators/lake-operator/ci.yaml";
     assert_eq!(project.read(ci), "reviewers:\n- ada\n- bob\nupdateGraph: replaces-mode\n");

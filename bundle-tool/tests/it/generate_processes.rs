@@ -7,7 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use atomic_files::DirectoryLock;
+use rustix::process::Signal;
+
 use crate::project::{Project, stderr};
+use crate::support::send_signal;
 
 /// How many objects of kind `ConfigMap` each input has.
 const OBJECTS: usize = 30;
@@ -71,6 +75,30 @@ fn assert_whole(project: &Project) -> &'static str {
 }
 
 #[test]
+fn interrupted_process_ends_between_writes() {
+    let project = project();
+    let mut last = "one";
+    for number in 0..8 {
+        let next = if last == "one" { "two" } else { "one" };
+        let mut child = start(&project, next);
+        // Each run is interrupted when another file was renamed.
+        let watched = project.path(&format!("bundle/manifests/c{number}_v1_configmap.yaml"));
+        let tag = format!("tag: {next}");
+        while !fs::read_to_string(&watched).unwrap_or_default().contains(&tag) {
+            assert!(
+                child.try_wait().unwrap().is_none_or(|status| status.success()),
+                "generate bundle failed"
+            );
+            thread::yield_now();
+        }
+        send_signal(&child, Signal::INT);
+        child.wait().unwrap();
+        last = assert_whole(&project);
+        assert_eq!(last, next, "files had been renamed already");
+    }
+}
+
+#[test]
 fn two_processes_do_not_mix_their_bundles() {
     let project = project();
     for _ in 0..8 {
@@ -83,7 +111,7 @@ fn two_processes_do_not_mix_their_bundles() {
 }
 
 #[test]
-fn a_killed_process_leaves_a_complete_bundle() {
+fn killed_process_leaves_a_bundle_that_the_next_one_completes_or_reverts() {
     const KILLS: u32 = 30;
     let project = project();
     let begin = Instant::now();
@@ -97,6 +125,8 @@ fn a_killed_process_leaves_a_complete_bundle() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
+        // The next process reverts what the killed one had begun.
+        drop(DirectoryLock::acquire(&project.path("bundle"), Duration::from_mins(1), |_| {}).unwrap());
         assert_whole(&project);
     }
     // The next run removes what the killed ones left.

@@ -64,7 +64,7 @@ fn faults_of_examples(help: &str) -> Option<String> {
 }
 
 #[test]
-fn every_help_text() {
+fn help_of_every_command_has_valid_examples() {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../snapshots/help");
     settings.set_prepend_module_to_snapshot(false);
@@ -75,7 +75,10 @@ fn every_help_text() {
     while let Some(command) = pending.pop() {
         let text = help(&command);
         let subcommands = commands(&text);
+        // The help of another tool has its layout.
+        let is_other = command.first().is_some_and(|name| name == "operator-sdk" || name == "opm");
         if subcommands.is_empty()
+            && !is_other
             && let Some(fault) = faults_of_examples(&text)
         {
             wrong.push(format!("{}: {fault}", command.join(" ")));

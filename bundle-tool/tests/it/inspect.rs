@@ -23,7 +23,7 @@ fn push(directory: &Path) {
 }
 
 #[test]
-fn a_bundle_image_in_every_format() {
+fn inspect_prints_a_bundle_image_in_every_format() {
     let directory = tempfile::tempdir().unwrap();
     push(directory.path());
     let inspect = |output: &str| {
@@ -74,7 +74,7 @@ fn labels_are_compared_with_annotations() {
 }
 
 #[test]
-fn an_image_in_a_registry() {
+fn inspect_describes_an_image_in_a_registry() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     push(directory);

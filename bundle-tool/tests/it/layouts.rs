@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use oci_images::layout::{File, FileMap, Recipe, Source, layer, write_directory};
+use oci_images::layout::{File, FileMap, ImageBuilder, Source, layer, write_directory};
 
 const BUNDLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundle");
 
@@ -81,7 +81,7 @@ fn fifos_in_a_layout_or_as_an_archive_do_not_block() {
 }
 
 #[test]
-fn a_dangling_link_as_the_target_survives() {
+fn dangling_link_as_target_survives() {
     let dir = tempfile::tempdir().unwrap();
     symlink("nowhere", dir.path().join("link")).unwrap();
     error(dir.path(), &["push", "bundle", BUNDLE, "registry.test/a:v1", "--to", "oci:link"]);
@@ -89,12 +89,13 @@ fn a_dangling_link_as_the_target_survives() {
 }
 
 #[test]
-fn an_image_that_expands_beyond_the_limit_is_an_error() {
+fn image_that_expands_beyond_the_limit_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let mut files = FileMap::new();
     let bytes = vec![b' '; (32 << 20) + 1];
     files.add("manifests/a.yaml", File { source: Source::Bytes(bytes), executable: false }).unwrap();
-    let image = Recipe { layers: vec![layer(&files, 0).unwrap()], ..Recipe::default() }.build().unwrap();
+    let image =
+        ImageBuilder { layers: vec![layer(&files, 0).unwrap()], ..ImageBuilder::default() }.build().unwrap();
     write_directory(&dir.path().join("layout"), &image, "a:v1").unwrap();
     for command in ["validate", "render"] {
         let message = error(dir.path(), &[command, "oci:layout"]);
@@ -117,7 +118,7 @@ fn links_out_of_a_bundle_are_not_shipped() {
 }
 
 #[test]
-fn an_index_image_with_both_labels_is_a_catalog() {
+fn index_image_with_both_labels_is_a_catalog() {
     let dir = tempfile::tempdir().unwrap();
     let mut files = FileMap::new();
     let catalog = "schema: olm.package\nname: gizmo\ndefaultChannel: stable\n---\nschema: olm.channel\nname: stable\n\
@@ -132,7 +133,7 @@ fn an_index_image_with_both_labels_is_a_catalog() {
     let configs = ("operators.operatorframework.io.index.configs.v1", "/configs");
     for (name, labels) in [("both", labels(&[database, configs])), ("database", labels(&[database]))] {
         let layers = vec![layer(&files, 0).unwrap()];
-        let image = Recipe { layers, labels, ..Recipe::default() }.build().unwrap();
+        let image = ImageBuilder { layers, labels, ..ImageBuilder::default() }.build().unwrap();
         write_directory(&dir.path().join(name), &image, "a:v1").unwrap();
     }
     for command in [&["validate"][..], &["catalog", "validate"], &["render"]] {
@@ -142,5 +143,5 @@ fn an_index_image_with_both_labels_is_a_catalog() {
         assert!(message.contains("the image is an SQLite index, not a file-based catalog"), "{message}");
     }
     let message = error(dir.path(), &["catalog", "add", "catalog", "oci:both", "--image", "quay.io/a/b:v1"]);
-    assert!(message.contains("oci:both is a catalog image, expected a bundle image"), "{message}");
+    assert!(message.contains("oci:both is a file-based catalog, expected a bundle"), "{message}");
 }

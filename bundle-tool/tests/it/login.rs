@@ -25,7 +25,7 @@ fn login(directory: &Path, scope: &str, password: &str) -> Output {
 }
 
 #[test]
-fn a_user_logs_in_pushes_and_logs_out() {
+fn user_logs_in_pushes_and_logs_out() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     fs::write(directory.join("users"), USERS).unwrap();
@@ -64,12 +64,12 @@ fn a_user_logs_in_pushes_and_logs_out() {
 }
 
 #[test]
-fn a_login_needs_a_registry_and_a_password() {
+fn login_requires_a_registry_and_a_password() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     for (scope, password, expected) in [
-        ("quay", "x", "expected a registry"),
-        ("quay.io/A", "x", "expected a registry"),
+        ("quay", "x", "expected a name, such as quay.io"),
+        ("quay.io/A", "x", "expected a name, such as quay.io"),
         ("127.0.0.1:1", "", "no password on standard input"),
         ("127.0.0.1:1", "x", "failed to connect"),
     ] {

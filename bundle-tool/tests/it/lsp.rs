@@ -241,7 +241,7 @@ fn edited(text: &str, action: &Value) -> String {
 }
 
 #[test]
-fn a_session() {
+fn session_publishes_findings_fixes_and_hovers() {
     let dir = tempfile::tempdir().unwrap();
     copy_bundle(dir.path().join("bundle"));
     let mut client = Client::initialized(dir.path(), &["--stdio"], &capabilities());
@@ -347,7 +347,7 @@ fn findings_of_other_files_and_of_the_bundle_are_shown_and_cleared() {
 }
 
 #[test]
-fn what_is_beside_a_bundle_counts_and_a_bundle_that_is_none_any_more_is_cleared() {
+fn files_beside_a_bundle_count_and_former_bundles_are_cleared() {
     let dir = tempfile::tempdir().unwrap();
     let operator = "operators/gizmo-operator";
     let submitted = copy_bundle(dir.path().join(operator).join("1.2.0"));
@@ -386,7 +386,7 @@ fn what_is_beside_a_bundle_counts_and_a_bundle_that_is_none_any_more_is_cleared(
 }
 
 #[test]
-fn a_newer_change_supersedes_an_older_one_and_requests_wait_for_it() {
+fn newer_change_supersedes_older_ones_and_requests_wait_for_it() {
     let dir = tempfile::tempdir().unwrap();
     copy_bundle(dir.path().join("bundle"));
     let file = "bundle/manifests/settings.yaml";
@@ -449,7 +449,8 @@ fn catalogs_are_validated_and_other_files_are_not() {
     let mut hover = client.of("catalog/gizmo/catalog.yaml");
     hover["position"] = found["range"]["start"].clone();
     let page = client.request("textDocument/hover", &hover);
-    let title = format!("# {}\n\n**error** · `catalog validate`", found["code"].as_str().unwrap());
+    let title =
+        format!("# {}\n\n**error** · suite `catalog` · rejected by opm", found["code"].as_str().unwrap());
     assert!(page["contents"]["value"].as_str().unwrap().starts_with(&title), "{page}");
     let mut hover = client.of("config/manifests/kustomization.yaml");
     hover["position"] = json!({"line": 0, "character": 0});
@@ -478,9 +479,22 @@ fn problems_of_catalogs_have_fixes() {
     }
     let default = broken.replace("Stable", "stable");
     let version = broken.replace("v1.1}", "1.1.0}");
+    let ignored = |rule: &str, before: &str| {
+        let comment = format!("# bundle-tool: ignore[{rule}] TODO: explain why\n");
+        let at =
+            broken.rfind('\n').map_or(0, |_| broken[..broken.find(before).unwrap()].rfind('\n').unwrap() + 1);
+        let indent: String = broken[at..].chars().take_while(|char| *char == ' ').collect();
+        let text = format!("{}{indent}{comment}{}", &broken[..at], &broken[at..]);
+        format!("ignore `{rule}` here with a comment {text}")
+    };
     assert_eq!(
         titles,
-        [format!("set `defaultChannel: stable` {default}"), format!("set `version: 1.1.0` {version}"),]
+        [
+            format!("set `defaultChannel: stable` {default}"),
+            ignored("default-channel-unknown", "defaultChannel"),
+            format!("set `version: 1.1.0` {version}"),
+            ignored("bundle-version-invalid", "version: v1.1}"),
+        ]
     );
     let file = json!({"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}});
     let all = client.actions("catalog/catalog.yaml", &file, &["source.fixAll"]);
@@ -489,7 +503,7 @@ fn problems_of_catalogs_have_fixes() {
 }
 
 #[test]
-fn messages_that_are_invalid_are_answered_and_the_server_goes_on() {
+fn invalid_messages_are_answered_and_the_server_continues() {
     let dir = tempfile::tempdir().unwrap();
     copy_bundle(dir.path().join("bundle"));
     let mut client = Client::start(dir.path(), &[]);
@@ -524,7 +538,7 @@ fn messages_that_are_invalid_are_answered_and_the_server_goes_on() {
 }
 
 #[test]
-fn the_exit_status_says_how_the_session_ended() {
+fn exit_status_tells_how_the_session_ended() {
     let dir = tempfile::tempdir().unwrap();
     let mut client = Client::initialized(dir.path(), &[], &json!({}));
     client.notify("exit", &Value::Null);
@@ -557,7 +571,7 @@ fn documents_may_keep_their_byte_order_mark() {
 }
 
 #[test]
-fn nothing_is_known_about_documents_that_are_no_files() {
+fn documents_that_are_not_files_have_no_findings() {
     let dir = tempfile::tempdir().unwrap();
     let mut client = Client::initialized(dir.path(), &[], &json!({}));
     for uri in ["untitled:Untitled-1", "git:/bundle/manifests/a.yaml?ref"] {
@@ -580,7 +594,7 @@ fn nothing_is_known_about_documents_that_are_no_files() {
 }
 
 #[test]
-fn a_document_that_becomes_too_large_loses_its_findings() {
+fn document_that_becomes_too_large_loses_its_findings() {
     let dir = tempfile::tempdir().unwrap();
     copy_bundle(dir.path().join("bundle"));
     let file = "bundle/manifests/settings.yaml";
@@ -599,7 +613,7 @@ fn a_document_that_becomes_too_large_loses_its_findings() {
 }
 
 #[test]
-fn a_full_disk_is_not_a_fault_of_the_input() {
+fn full_disk_is_not_reported_as_an_invalid_file() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
         .arg("lsp")

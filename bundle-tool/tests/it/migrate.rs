@@ -27,7 +27,7 @@ fn offline(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_bundle_gets_manifests_and_steps() {
+fn migrate_prints_manifests_and_steps_for_a_bundle() {
     let bundle = fixture("bundle").display().to_string();
     let image = ["--catalog-image", "quay.io/example/gizmo-catalog:v1"];
     let output = offline(&[&[bundle.as_str(), "-n", "gizmos"], &image[..]].concat());
@@ -84,7 +84,7 @@ fn packages_of_a_catalog_are_blocked_by_the_rules_of_olm_v1() {
 }
 
 #[test]
-fn bad_input_is_one_error() {
+fn migrate_reports_one_error_for_bad_input() {
     let bundle = fixture("bundle").display().to_string();
     let directory = tempfile::tempdir().unwrap();
     let catalog = directory.path().join("catalog.yaml");
@@ -160,7 +160,7 @@ fn cluster_with(has_v1: bool, crds: usize) -> ApiServer {
 }
 
 #[test]
-fn an_installed_operator_is_planned_and_nothing_is_changed() {
+fn migrate_plans_an_installed_operator_and_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     for (has_v1, expected) in [
@@ -198,7 +198,7 @@ fn crds_that_are_not_checked_are_noted() {
 }
 
 #[test]
-fn the_name_of_a_package_is_never_a_directory() {
+fn package_name_is_never_taken_for_a_directory() {
     let directory = tempfile::tempdir().unwrap();
     crate::support::copy_bundle(directory.path().join("gizmo-operator"));
     let kubeconfig = directory.path().join("kubeconfig");

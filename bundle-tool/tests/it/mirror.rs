@@ -32,7 +32,7 @@ fn published(directory: &Path) -> Registry {
 }
 
 #[test]
-fn a_catalog_is_mirrored_checked_and_described() {
+fn catalog_is_mirrored_checked_and_described() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let directory = one.path();
     let source = published(directory);
@@ -55,6 +55,7 @@ fn a_catalog_is_mirrored_checked_and_described() {
         "image-digest-mirror-set.yaml",
         "image-tag-mirror-set.yaml",
         "catalog-source-catalog.yaml",
+        "cluster-catalog-catalog.yaml",
     ] {
         let text = fs::read_to_string(directory.join("sets").join(file)).unwrap();
         insta::assert_snapshot!(format!("mirror-{file}"), text.replace(&target.address, "TARGET"));
@@ -84,7 +85,7 @@ fn remove(directory: &Path, digest: &str) {
 }
 
 #[test]
-fn a_check_lists_what_is_missing_for_each_platform() {
+fn check_lists_missing_images_of_each_platform() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let directory = one.path();
     let source = published(directory);
@@ -142,7 +143,7 @@ fn a_check_lists_what_is_missing_for_each_platform() {
 }
 
 #[test]
-fn a_layout_carries_one_package() {
+fn layout_carries_one_package() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let _registry = published(directory);
@@ -170,7 +171,7 @@ fn a_layout_carries_one_package() {
 }
 
 #[test]
-fn a_part_of_a_catalog_is_mirrored_with_a_catalog_of_its_own() {
+fn part_of_a_catalog_is_mirrored_with_its_own_catalog() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let directory = one.path();
     let source = published(directory);
@@ -223,4 +224,41 @@ fn a_part_of_a_catalog_is_mirrored_with_a_catalog_of_its_own() {
     let shown = String::from_utf8(output.stdout).unwrap();
     let missing: Vec<&str> = shown.lines().filter(|line| line.starts_with("missing: ")).collect();
     assert!(matches!(missing[..], [line] if line.contains("/m/example/catalog:latest")), "{shown}");
+}
+
+#[test]
+fn layout_is_pushed_as_a_whole_without_the_first_registry() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published(directory);
+    let catalog = "quay.io/example/catalog:latest";
+    let early = ["mirror", catalog, "--to", "oci:carried", "--manifests-dir", "sets"];
+    let error = failure(&run(directory, &early));
+    assert!(error.contains("`bundle-tool mirror oci:carried --to REGISTRY --manifests-dir DIR`"), "{error}");
+    assert!(!directory.join("carried").exists());
+    stdout(&run(directory, &early[..4]));
+    assert_eq!(source.stop(), Some(0));
+
+    let target = Registry::start(two.path());
+    let to = format!("{}/m", target.address);
+    let push = ["mirror", "oci:carried", "--to", &to, "--manifests-dir", "sets", "--plain-http"];
+    let shown = stdout(&run(directory, &push)).replace(&target.address, "TARGET");
+    insta::assert_snapshot!("mirror-copied", shown);
+    for file in [
+        "mapping.txt",
+        "image-digest-mirror-set.yaml",
+        "image-tag-mirror-set.yaml",
+        "catalog-source-catalog.yaml",
+    ] {
+        let text = fs::read_to_string(directory.join("sets").join(file)).unwrap();
+        insta::assert_snapshot!(format!("mirror-{file}"), text.replace(&target.address, "TARGET"));
+    }
+    let check = ["mirror", "oci:carried", "--to", &to, "--check", "--plain-http"];
+    assert_eq!(stdout(&run(directory, &check)), "3 images checked, 0 parts missing\n");
+    let error = failure(&run(directory, &[&check[..], &["--package", "gizmo-operator"]].concat()));
+    assert!(error.contains("is mirrored as a whole"), "{error}");
+    // One image of the layout is a bundle like any other.
+    let bundle = "oci:carried:quay.io/example/gizmo-bundle:v1.2.0";
+    let error = failure(&run(directory, &["mirror", bundle, "--to", &to, "--plain-http"]));
+    assert!(error.contains("gizmo-operator:1.2.0"), "{error}");
 }

@@ -89,7 +89,7 @@ fn run(directory: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Outp
 }
 
 #[test]
-fn a_registry_with_tls_is_reached_through_a_tunnel() {
+fn registry_with_tls_is_reached_through_a_tunnel() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let key = rcgen::generate_simple_self_signed([HOST.to_owned()]).unwrap();
@@ -132,7 +132,7 @@ fn a_registry_with_tls_is_reached_through_a_tunnel() {
 }
 
 #[test]
-fn a_registry_without_tls_is_reached_by_whole_urls() {
+fn registry_without_tls_is_reached_by_whole_urls() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let registry = Registry::start_with(directory, &["--host", HOST]);
@@ -158,7 +158,7 @@ fn a_registry_without_tls_is_reached_by_whole_urls() {
 }
 
 #[test]
-fn a_proxy_that_cannot_be_reached_is_named_as_a_reason() {
+fn unreachable_proxy_is_named_as_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let name = format!("{HOST}/gizmo-bundle:v1");
     let push = ["push", "bundle", BUNDLE, &name];

@@ -7,6 +7,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use rustix::process::Signal;
+
+use crate::support::send_signal;
+
 pub(crate) const BUNDLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundle");
 
 /// The tool, without the environment variables that it reads.
@@ -65,8 +69,7 @@ impl Registry {
 
     /// Asks it to stop and waits for it.
     pub(crate) fn stop(mut self) -> Option<i32> {
-        let killed = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
-        assert!(killed.success());
+        send_signal(&self.child, Signal::TERM);
         self.child.wait().unwrap().code()
     }
 }
@@ -86,7 +89,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_bundle_is_pushed_and_rendered() {
+fn bundle_is_pushed_and_rendered() {
     let dir = tempfile::tempdir().unwrap();
     let registry = Registry::start(dir.path());
     let name = format!("{}/gizmo-bundle:v1", registry.address);
@@ -123,7 +126,7 @@ fn layouts_and_archives_hold_the_same_image() {
 }
 
 #[test]
-fn the_labels_are_the_annotations() {
+fn labels_equal_the_annotations() {
     let dir = tempfile::tempdir().unwrap();
     stdout(&run(dir.path(), &["push", "bundle", BUNDLE, "a/b:v1", "--to", "oci:layout"]));
     let configs: Vec<serde_json::Value> = files(&dir.path().join("layout/blobs"))
@@ -146,7 +149,7 @@ fn the_labels_are_the_annotations() {
 }
 
 #[test]
-fn the_same_input_gives_the_same_image_everywhere() {
+fn push_is_reproducible() {
     let dir = tempfile::tempdir().unwrap();
     let copy = dir.path().join("elsewhere/copy");
     fs::create_dir_all(copy.join("manifests")).unwrap();
@@ -188,7 +191,7 @@ fn the_same_input_gives_the_same_image_everywhere() {
 }
 
 #[test]
-fn an_image_is_built_from_files() {
+fn image_is_built_from_files() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("data")).unwrap();
     fs::write(dir.path().join("data/a.txt"), "text").unwrap();
@@ -239,7 +242,7 @@ const CATALOG: &str = r#"
 "#;
 
 #[test]
-fn an_invalid_catalog_or_bundle_is_pushed_only_without_validation() {
+fn invalid_catalog_or_bundle_is_pushed_only_without_validation() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("catalog")).unwrap();
     fs::write(dir.path().join("catalog/c.json"), CATALOG.replace("stable\"}", "alpha\"}")).unwrap();
@@ -272,7 +275,7 @@ fn an_invalid_catalog_or_bundle_is_pushed_only_without_validation() {
 }
 
 #[test]
-fn an_index_image_has_a_label_for_its_catalog() {
+fn index_image_has_a_label_for_its_catalog() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("catalog/gizmo")).unwrap();
     fs::write(dir.path().join("catalog/gizmo/catalog.json"), CATALOG).unwrap();
@@ -311,7 +314,7 @@ fn an_index_image_has_a_label_for_its_catalog() {
 }
 
 #[test]
-fn a_catalog_serves_itself_from_an_image_from_scratch() {
+fn catalog_serves_itself_from_an_image_from_scratch() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("catalog/gizmo")).unwrap();
     fs::write(dir.path().join("catalog/gizmo/catalog.json"), CATALOG).unwrap();
@@ -418,7 +421,7 @@ fn errors_are_reported_and_nothing_is_written() {
 }
 
 #[test]
-fn the_registry_keeps_to_this_machine() {
+fn registry_listens_on_loopback_only() {
     let dir = tempfile::tempdir().unwrap();
     let error =
         failure(&run(dir.path(), &["registry", "serve", "--address", "0.0.0.0:0", "--dir", "registry"]));
@@ -451,7 +454,7 @@ fn commands_end_at_their_timeouts() {
 }
 
 #[test]
-fn fifos_never_block_a_push() {
+fn fifos_do_not_block_a_push() {
     let dir = tempfile::tempdir().unwrap();
     let registry = Registry::start(dir.path());
     assert!(Command::new("mkfifo").arg("fifo").current_dir(dir.path()).status().unwrap().success());
@@ -473,4 +476,26 @@ fn fifos_never_block_a_push() {
     }
     let error = failure(&run(dir.path(), &["render", &name, "--plain-http"]));
     assert!(error.contains("image not found"), "nothing was pushed: {error}");
+}
+
+#[test]
+fn a_dockerfile_beside_the_bundle_that_does_not_copy_it_is_reported() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("bundle.Dockerfile"), "FROM scratch\nCOPY other/manifests /manifests/\n")
+        .unwrap();
+    let bundle = dir.path().join("gizmo");
+    for part in ["manifests", "metadata"] {
+        fs::create_dir_all(bundle.join(part)).unwrap();
+        for entry in fs::read_dir(Path::new(BUNDLE).join(part)).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, bundle.join(part).join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    let to = format!("oci:{}", dir.path().join("layout").display());
+    let arguments = ["push", "bundle", "gizmo", "quay.io/a/b:v1", "--no-validate", "--to", &to];
+    let output = run(dir.path(), &arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{error}");
+    let expected = "gizmo/../bundle.Dockerfile is ignored, because it does not copy files from gizmo";
+    assert!(error.contains(expected), "{error}");
 }

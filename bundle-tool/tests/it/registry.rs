@@ -7,6 +7,10 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
+use crate::support::send_signal;
+
 /// The digest of `content`.
 const DIGEST: &str = "sha256:ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73";
 
@@ -57,10 +61,8 @@ impl Registry {
         location.to_owned()
     }
 
-    fn signal(&self, signal: &str) {
-        assert!(
-            Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success()
-        );
+    fn signal(&self, signal: Signal) {
+        send_signal(&self.child, signal);
     }
 
     fn wait(&mut self) -> ExitStatus {
@@ -100,7 +102,7 @@ fn wait_for_upload(directory: &Path, size: u64) {
 }
 
 #[test]
-fn a_registry_that_is_killed_during_an_upload_starts_again() {
+fn registry_killed_during_an_upload_starts_again() {
     let dir = tempfile::tempdir().unwrap();
     let directory = dir.path().join("registry");
     let registry = Registry::start(&directory);
@@ -119,7 +121,7 @@ fn a_registry_that_is_killed_during_an_upload_starts_again() {
 }
 
 #[test]
-fn a_directory_that_is_not_a_registry_is_never_changed() {
+fn directory_that_is_not_a_registry_is_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("uploads")).unwrap();
     fs::write(dir.path().join("uploads/precious"), "mine").unwrap();
@@ -134,7 +136,7 @@ fn a_directory_that_is_not_a_registry_is_never_changed() {
 }
 
 #[test]
-fn a_second_registry_in_the_same_directory_is_an_error() {
+fn second_registry_in_the_same_directory_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let registry = Registry::start(dir.path());
     let upload = registry.begin();
@@ -145,11 +147,11 @@ fn a_second_registry_in_the_same_directory_is_an_error() {
 }
 
 #[test]
-fn a_signal_ends_the_registry_and_a_second_one_at_once() {
+fn signal_stops_the_registry_and_a_second_one_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let mut registry = Registry::start(&dir.path().join("idle"));
     let _idle = registry.send("");
-    registry.signal("-TERM");
+    registry.signal(Signal::TERM);
     assert_eq!(registry.wait().code(), Some(0));
 
     let directory = dir.path().join("busy");
@@ -158,8 +160,8 @@ fn a_signal_ends_the_registry_and_a_second_one_at_once() {
         format!("POST /v2/a/blobs/uploads/?digest={DIGEST} HTTP/1.1\r\ncontent-length: 7\r\n\r\nconte");
     let _busy = registry.send(&start);
     wait_for_upload(&directory, 5);
-    registry.signal("-TERM");
-    registry.signal("-INT");
+    registry.signal(Signal::TERM);
+    registry.signal(Signal::INT);
     assert_eq!(registry.wait().code(), Some(0));
     let mut message = String::new();
     registry.child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
@@ -167,7 +169,7 @@ fn a_signal_ends_the_registry_and_a_second_one_at_once() {
 }
 
 #[test]
-fn an_interrupted_request_may_complete() {
+fn interrupted_request_may_complete() {
     let dir = tempfile::tempdir().unwrap();
     let mut registry = Registry::start(dir.path());
     let start = format!(
@@ -175,7 +177,7 @@ fn an_interrupted_request_may_complete() {
     );
     let mut request = registry.send(&start);
     wait_for_upload(dir.path(), 5);
-    registry.signal("-TERM");
+    registry.signal(Signal::TERM);
     request.write_all(b"nt").unwrap();
     let mut response = String::new();
     request.read_to_string(&mut response).unwrap();

@@ -58,7 +58,7 @@ fn a_rule_is_explained_and_an_unknown_one_gets_a_suggestion() {
     assert!(page("owned-crd-missing").ends_with(&text), "the page differs from what `explain` prints");
     let text = stdout(&run(&["explain", "package-duplicate"]).success());
     assert!(
-        text.starts_with("# package-duplicate\n\n**error** · `catalog validate` · rejected by opm\n"),
+        text.starts_with("# package-duplicate\n\n**error** · suite `catalog` · rejected by opm since 1.17\n"),
         "{text}"
     );
     assert!(text.contains("## How to fix\n\nRemove one of the blobs.\n"), "{text}");
@@ -84,7 +84,7 @@ fn the_rules_that_cover_upstream_checks_exist() {
     assert!(links.len() > 80, "{}", links.len());
     for id in links {
         assert!(
-            id == "README" || bundle_tool::rules::find(id).is_some(),
+            id == "README" || olm_rules::find(id).is_some(),
             "docs/coverage.md names the unknown rule {id}"
         );
     }

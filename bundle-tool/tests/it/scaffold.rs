@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
 use assert_cmd::Command;
-use bundle_tool::scaffold::{Record, record, vendor};
+use operator_scaffold::{Record, record, vendor};
 use proptest::prelude::*;
 
 /// A directory that a project is scaffolded into.
@@ -727,9 +727,9 @@ fn the_example_is_todays_scaffold_with_changes() {
 /// The maximum number of lines of the example's sources that are not the scaffold's.
 const MAX_WRITTEN: usize = 400;
 
-/// A command that was killed has written its files, or some of them, but neither PROJECT nor the record, which are written last.
+/// A part of the files that a command wrote was restored, as by `git restore`: at least PROJECT and the record.
 #[test]
-fn a_command_that_was_killed_can_be_repeated() {
+fn command_can_be_repeated_after_its_files_were_restored_in_part() {
     for command in
         [&["create", "api", "--group=travel", "--version=v1", "--kind=Seat"][..], &["edit", "--multigroup"]]
     {
@@ -794,7 +794,7 @@ fn comments_in_project_and_unresolved_conflicts_are_protected() {
     let marked = "<<<<<<< ours\n//! Mine.\n=======\n//! Theirs.\n>>>>>>> theirs\n";
     directory.write("src/lib.rs", &format!("{marked}{}", directory.read("src/lib.rs")));
     let error = directory.run(2, &[&seat[..], &["--allow-dirty"]].concat());
-    assert!(error.contains("src/lib.rs has conflicts of an earlier merge"), "{error}");
+    assert!(error.contains("src/lib.rs has conflicts from an earlier merge"), "{error}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn states(output: &Output) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_stock_test_can_pass_and_fail() {
+fn stock_tests_can_pass_and_fail() {
     const DESCRIBED: (&str, &str) = (
         "      description: A gizmo of some size\n",
         "      description: A gizmo of some size\n      resources: [{kind: Pod, version: v1, name: a}]\n      \
@@ -83,7 +83,7 @@ fn every_stock_test_can_pass_and_fail() {
 }
 
 #[test]
-fn the_configuration_of_the_bundle_is_used() {
+fn configuration_of_the_bundle_is_used() {
     let directory = tempfile::tempdir().unwrap();
     let path = bundle(directory.path(), &[]);
     std::fs::create_dir_all(path.join("tests/scorecard")).unwrap();

@@ -9,9 +9,12 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use bundle_tool::serve::client::Client;
-use bundle_tool::serve::proto::{Bundle, Names, PackageName};
+use catalog_server::client::Client;
+use catalog_server::proto::{Bundle, Names, PackageName};
 use prost::Message as _;
+use rustix::process::Signal;
+
+use crate::support::send_signal;
 
 /// Nothing here takes longer, however slow the machine is.
 pub(crate) const LONG: Duration = Duration::from_mins(1);
@@ -89,11 +92,6 @@ impl Server {
         Self { child, port: first, http }
     }
 
-    fn signal(&self, signal: &str) {
-        let status = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
-        assert!(status.unwrap().success());
-    }
-
     fn wait(&mut self) -> (ExitStatus, String) {
         let begin = Instant::now();
         let status = loop {
@@ -110,7 +108,7 @@ impl Server {
 
     /// Stops the server and returns what it wrote to standard error.
     pub(crate) fn stop(mut self) -> String {
-        self.signal("-TERM");
+        send_signal(&self.child, Signal::TERM);
         let (status, text) = self.wait();
         assert!(status.success(), "{text}");
         text
@@ -137,7 +135,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 #[test]
-fn the_index_has_the_same_bytes_every_time_and_is_served() {
+fn index_is_reproducible_and_served() {
     let dir = catalog();
     for name in ["a", "b"] {
         assert!(run(dir.path(), &["catalog", "--build-index", name]).status.success());
@@ -154,7 +152,24 @@ fn the_index_has_the_same_bytes_every_time_and_is_served() {
 }
 
 #[test]
-fn an_index_that_is_missing_damaged_foreign_or_stale_is_not_served() {
+fn index_is_not_written_into_its_catalog() {
+    let dir = catalog();
+    for arguments in [
+        &["catalog", "--build-index", "catalog/catalog.yaml"][..],
+        &["catalog", "--build-index", "catalog/new/index"],
+        &["catalog", "--cache-dir", "catalog/cache", "--cache-only"],
+        &["./catalog/../catalog", "--cache-dir", "catalog"],
+    ] {
+        let error = failed(dir.path(), arguments);
+        assert!(error.contains("is part of the input") && error.contains(arguments[1]), "{error}");
+        let entries = fs::read_dir(dir.path().join("catalog")).unwrap();
+        assert_eq!(entries.count(), 1);
+        assert_eq!(fs::read_to_string(dir.path().join("catalog/catalog.yaml")).unwrap(), CATALOG);
+    }
+}
+
+#[test]
+fn missing_damaged_foreign_or_stale_index_is_not_served() {
     let dir = catalog();
     let path = dir.path().join("index");
     assert!(run(dir.path(), &["catalog", "--build-index", "index"]).status.success());
@@ -188,8 +203,8 @@ fn an_index_that_is_missing_damaged_foreign_or_stale_is_not_served() {
     // Every byte counts.
     for at in 0..whole.len() {
         fs::write(&path, changed(at)).unwrap();
-        let digest = bundle_tool::serve::load::digest(&dir.path().join("catalog")).unwrap();
-        assert!(bundle_tool::serve::Index::open(&path, &digest).is_err(), "byte {at}");
+        let digest = catalog_server::load::digest(&dir.path().join("catalog")).unwrap();
+        assert!(catalog_server::Index::open(&path, &digest).is_err(), "byte {at}");
     }
     fs::write(&path, &whole).unwrap();
     let edited = CATALOG.replace("Gizmo}", "Gadget}");
@@ -205,7 +220,7 @@ fn an_index_that_is_missing_damaged_foreign_or_stale_is_not_served() {
 }
 
 #[test]
-fn what_cannot_be_served_is_one_clear_error() {
+fn serve_reports_one_error_for_an_invalid_catalog() {
     let dir = catalog();
     let taken = TcpListener::bind("0.0.0.0:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
@@ -234,7 +249,7 @@ fn what_cannot_be_served_is_one_clear_error() {
 }
 
 #[test]
-fn probes_call_the_program_by_the_name_that_they_know() {
+fn probes_call_the_program_as_grpc_health_probe() {
     let dir = catalog();
     let probe = dir.path().join("grpc_health_probe");
     symlink(env!("CARGO_BIN_EXE_bundle-tool"), &probe).unwrap();
@@ -252,7 +267,7 @@ fn probes_call_the_program_by_the_name_that_they_know() {
 }
 
 #[test]
-fn called_as_opm_it_takes_the_same_arguments() {
+fn opm_personality_takes_the_same_arguments() {
     let dir = catalog();
     let opm = dir.path().join("opm");
     symlink(env!("CARGO_BIN_EXE_bundle-tool"), &opm).unwrap();
@@ -273,7 +288,7 @@ fn called_as_opm_it_takes_the_same_arguments() {
 }
 
 #[test]
-fn odd_clients_end_with_their_connections_only() {
+fn invalid_clients_lose_only_their_own_connections() {
     let dir = catalog();
     let server = Server::start(dir.path(), &["catalog"]);
     let connect = || {
@@ -335,7 +350,7 @@ fn lists_that_nobody_reads(calls: u32) -> Vec<u8> {
 }
 
 #[test]
-fn clients_that_stop_reading_cost_no_memory_and_delay_nobody() {
+fn stalled_clients_cost_no_memory_and_delay_nobody() {
     const CLIENTS: usize = 20;
     const CALLS: u32 = 100;
     let dir = catalog();
@@ -407,7 +422,7 @@ const NAMES: &Names =
     &Names { first: String::new(), second: String::new(), third: String::new(), fourth: String::new() };
 
 #[test]
-fn no_file_blocks_the_start() {
+fn files_do_not_block_the_start() {
     let dir = catalog();
     assert!(Command::new("mkfifo").arg("fifo").current_dir(dir.path()).status().unwrap().success());
     let err = failed(

@@ -28,7 +28,7 @@ fn keys(directory: &Path) {
 }
 
 #[test]
-fn a_pushed_bundle_is_signed_and_verified() {
+fn pushed_bundle_is_signed_and_verified() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     keys(directory);
@@ -39,7 +39,7 @@ fn a_pushed_bundle_is_signed_and_verified() {
     stdout(&run(directory, &push));
     let unsigned = run(directory, &verify);
     assert_eq!(unsigned.status.code(), Some(1));
-    assert!(String::from_utf8(unsigned.stderr).unwrap().contains("no valid signature of sha256:"));
+    assert!(String::from_utf8(unsigned.stderr).unwrap().contains(" is not signed"));
 
     let mut sign = push.to_vec();
     sign.extend(["--sign", "cosign.key"]);
@@ -60,7 +60,7 @@ fn a_pushed_bundle_is_signed_and_verified() {
 }
 
 #[test]
-fn a_bill_of_materials_is_attached() {
+fn bill_of_materials_is_attached() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let lock = "[[package]]\nname = \"manager\"\nversion = \"1.0.0\"\n";
@@ -250,7 +250,7 @@ fn provenance_names_files_programs_and_the_base_by_digest() {
 }
 
 #[test]
-fn arguments_that_contradict_each_other_are_rejected() {
+fn contradictory_arguments_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     for place in ["oci:x", "oci-archive:x.tar", "docker-archive:x.tar"] {
@@ -265,7 +265,7 @@ fn arguments_that_contradict_each_other_are_rejected() {
 }
 
 #[test]
-fn an_image_for_several_platforms_is_one_index() {
+fn image_for_several_platforms_is_one_index() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     for (name, text) in [("amd64", "one"), ("arm64", "two"), ("LICENSE", "Apache-2.0")] {

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A directory or file of `tests/fixtures`.
 pub(crate) fn fixture(name: &str) -> PathBuf {
@@ -22,6 +24,11 @@ pub(crate) fn run(directory: &Path, arguments: &[&str]) -> Run {
     let output = command.current_dir(directory).args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Run { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Sends a signal to a process that this test has started: the program `kill` is not on every machine.
+pub(crate) fn send_signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
 }
 
 /// Copies the directory `from` with everything in it to `to`.

@@ -230,7 +230,7 @@ const THREE_UPGRADES: &str = "- name: gizmo-operator.v1.2.0\n- name: gizmo-opera
 const SAMPLE: &str = "/apis/gadgets.example.com/v1/namespaces/gizmo-operator-upgrade-test/gizmos/sample";
 
 #[test]
-fn an_upgrade_that_keeps_everything_passes_and_nothing_is_left() {
+fn upgrade_that_keeps_everything_passes_and_leaves_nothing() {
     let fixture = Fixture::new("True", |gizmo| gizmo["spec"]["color"] = "red".into());
     let (status, out, err) = fixture.run(&["bundles/old", "bundles/new"]);
     assert_eq!(status, Some(0), "{out}{err}");
@@ -248,7 +248,7 @@ fn an_upgrade_that_keeps_everything_passes_and_nothing_is_left() {
 }
 
 #[test]
-fn what_an_upgrade_loses_is_reported_for_every_edge_of_a_channel() {
+fn losses_are_reported_for_every_edge_of_a_channel() {
     let fixture = Fixture::new("True", |gizmo| {
         gizmo["spec"].as_object_mut().unwrap().remove("size");
     });
@@ -331,17 +331,17 @@ fn a_failed_removal_is_reported(upgrade: fn(&mut Value), expected: i32, verdict:
 }
 
 #[test]
-fn a_failed_removal_after_a_failed_upgrade_changes_no_verdict() {
+fn failed_removal_after_a_failed_upgrade_changes_no_verdict() {
     a_failed_removal_is_reported(loses_size, 1, "failed");
 }
 
 #[test]
-fn a_failed_removal_after_an_upgrade_changes_no_verdict() {
+fn failed_removal_after_an_upgrade_changes_no_verdict() {
     a_failed_removal_is_reported(|_| {}, 2, "passed");
 }
 
 #[test]
-fn a_failed_removal_ends_the_test_of_all_edges() {
+fn failed_removal_ends_the_test_of_all_edges() {
     let fixture = Fixture::failing("True", loses_size, keeps_crd);
     fixture.catalog(THREE_UPGRADES);
     version(&fixture.path("bundles/other"), "1.2.5");
@@ -353,7 +353,7 @@ fn a_failed_removal_ends_the_test_of_all_edges() {
 }
 
 #[test]
-fn all_edges_are_reported_if_the_cluster_does_not_respond_any_more() {
+fn lost_cluster_still_reports_all_edges() {
     let fixture = Fixture::failing("True", |_| {}, |request| request.starts_with("POST ").then_some(0));
     fixture.catalog(THREE_UPGRADES);
     version(&fixture.path("bundles/other"), "1.2.5");
@@ -366,7 +366,7 @@ fn all_edges_are_reported_if_the_cluster_does_not_respond_any_more() {
 }
 
 #[test]
-fn a_sample_that_is_deleted_and_created_again_is_lost() {
+fn recreated_sample_counts_as_lost() {
     let fixture = Fixture::new("True", |gizmo| gizmo["metadata"]["uid"] = uid());
     let (status, out, err) = fixture.run(&["bundles/old", "bundles/new"]);
     assert_eq!(status, Some(1), "{out}{err}");
@@ -378,7 +378,7 @@ fn a_sample_that_is_deleted_and_created_again_is_lost() {
 }
 
 #[test]
-fn an_operator_that_is_installed_in_the_namespace_is_kept() {
+fn installed_operator_in_the_namespace_is_kept() {
     const API: &str = "/apis/operators.coreos.com/v1alpha1/namespaces/gizmos";
     for (path, object) in [
         (
@@ -416,7 +416,7 @@ fn bundle_blob(version: &str) -> String {
 }
 
 #[test]
-fn nothing_is_created_where_the_test_would_delete_what_exists() {
+fn existing_objects_prevent_the_test() {
     let fixture = Fixture::new("True", |_| {});
     let exists =
         |path: &str| fixture.objects.lock().unwrap().insert(path.to_owned(), json!({"metadata": {}}));
@@ -439,7 +439,7 @@ fn nothing_is_created_where_the_test_would_delete_what_exists() {
 }
 
 #[test]
-fn a_sample_that_is_never_ready_cannot_be_tested() {
+fn sample_that_is_never_ready_cannot_be_tested() {
     let fixture = Fixture::new("False", |_| {});
     let (status, out, err) = fixture.run(&["bundles/old", "bundles/new", "--timeout", "2s"]);
     assert_eq!(status, Some(2), "{out}{err}");
@@ -468,7 +468,7 @@ fn a_sample_that_is_never_ready_cannot_be_tested() {
 }
 
 #[test]
-fn an_interrupted_test_names_what_is_left_and_reports_all_edges() {
+fn interrupted_test_names_leftovers_and_reports_all_edges() {
     let fixture = Fixture::new("False", |_| {});
     fixture.catalog(THREE_UPGRADES);
     version(&fixture.path("bundles/other"), "1.2.5");

@@ -48,7 +48,7 @@ fn one(rule: &str, severity: &str, by: Option<&str>) -> Vec<(String, String, Opt
 const RULE: &str = "unsupported-kind";
 
 #[test]
-fn levels_of_the_command_line() {
+fn command_line_sets_levels() {
     let dir = tempfile::tempdir().unwrap();
     let bundle = bundle(dir.path(), "");
     assert_eq!(findings(&bundle, &[]), one(RULE, "error", None));
@@ -82,7 +82,7 @@ fn levels_of_the_command_line() {
 }
 
 #[test]
-fn settings_of_the_nearest_file() {
+fn nearest_settings_file_applies() {
     let dir = tempfile::tempdir().unwrap();
     let bundle = bundle(dir.path(), "");
     let file = dir.path().join("bundle-tool.toml");
@@ -122,7 +122,7 @@ fn settings_of_the_nearest_file() {
 }
 
 #[test]
-fn comments_ignore_one_rule_at_one_place() {
+fn comments_ignore_one_rule_in_one_place() {
     let dir = tempfile::tempdir().unwrap();
     let bundle = bundle(dir.path(), "# bundle-tool: ignore[unsupported-kind] the operator creates it");
     assert_eq!(findings(&bundle, &[]), one(RULE, "error", Some("comment")));
@@ -144,7 +144,7 @@ fn comments_ignore_one_rule_at_one_place() {
 
 /// What is ignored changes nothing but the mark, for every rule that the bundle breaks.
 #[test]
-fn ignoring_a_rule_never_changes_what_another_reports() {
+fn ignored_rule_does_not_change_other_rules() {
     let dir = tempfile::tempdir().unwrap();
     let bundle = bundle(dir.path(), "");
     let csv = bundle.join("manifests/gizmo-operator.clusterserviceversion.yaml");
@@ -171,7 +171,7 @@ fn ignoring_a_rule_never_changes_what_another_reports() {
 }
 
 #[test]
-fn the_schema_of_settings_describes_what_is_read() {
+fn schema_of_settings_describes_what_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/bundle-tool.schema.json");
     let schema: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let full = serde_json::json!({
@@ -184,14 +184,14 @@ fn the_schema_of_settings_describes_what_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("bundle-tool.toml");
     fs::write(&file, text).unwrap();
-    let settings = bundle_tool::read::settings::read(&file).unwrap();
+    let settings = bundle_tool::settings::read(&file).unwrap();
     assert_eq!((settings.suites, settings.profile.as_deref()), (vec!["all".to_owned()], Some("olmv1")));
     let keys: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
     assert_eq!(keys, full.as_object().unwrap().keys().collect::<Vec<_>>());
 }
 
 #[test]
-fn a_profile_belongs_in_the_settings() {
+fn profile_can_be_set_in_the_settings() {
     let dir = tempfile::tempdir().unwrap();
     let bundle = copy_bundle(dir.path().join("bundle"));
     let settings = dir.path().join("bundle-tool.toml");

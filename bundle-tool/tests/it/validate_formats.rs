@@ -78,7 +78,7 @@ fn json_matches_its_schema() {
 }
 
 #[test]
-fn json_alpha1_is_that_of_operator_sdk() {
+fn json_alpha1_equals_that_of_operator_sdk() {
     let dir = tempfile::tempdir().unwrap();
     let text = validate(dir.path(), "json-alpha1");
     let document: Value = serde_json::from_str(&text).unwrap();
@@ -261,7 +261,7 @@ fn junit_has_the_structure_that_readers_share() {
 }
 
 #[test]
-fn github_gets_one_command_a_finding() {
+fn github_output_has_one_command_for_each_finding() {
     let dir = tempfile::tempdir().unwrap();
     let text = validate(dir.path(), "github");
     for line in text.lines() {
@@ -283,7 +283,7 @@ fn github_gets_one_command_a_finding() {
 }
 
 #[test]
-fn several_reports_are_written_at_once() {
+fn reports_in_several_formats_are_written_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let bundle = bundle(dir.path());
     let file = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
@@ -327,7 +327,7 @@ fn several_reports_are_written_at_once() {
 
 /// The pattern of VS Code's task finds every finding of the text.
 #[test]
-fn the_problem_matcher_reads_the_text() {
+fn problem_matcher_reads_the_text() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/integrations/vscode-tasks.json");
     let tasks: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let pattern = &tasks["tasks"][0]["problemMatcher"]["pattern"];
@@ -363,7 +363,7 @@ fn the_problem_matcher_reads_the_text() {
 }
 
 #[test]
-fn the_pre_commit_hook_validates_the_bundle_of_a_repository() {
+fn pre_commit_hook_validates_the_bundle_of_a_repository() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.pre-commit-hooks.yaml");
     let hook = fs::read_to_string(path).unwrap();
     let value = |key: &str| {

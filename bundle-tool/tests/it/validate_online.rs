@@ -50,7 +50,7 @@ fn error(output: &Output) -> &str {
 }
 
 #[test]
-fn registries_are_asked_for_images_and_their_platforms() {
+fn registries_are_queried_for_images_and_platforms() {
     let dir = tempfile::tempdir().unwrap();
     let registry = published(dir.path());
     let address = &registry.address;
@@ -78,7 +78,7 @@ fn registries_are_asked_for_images_and_their_platforms() {
 }
 
 #[test]
-fn a_registry_that_cannot_be_asked_is_no_defect_of_the_bundle() {
+fn unreachable_registry_is_not_a_finding() {
     let dir = tempfile::tempdir().unwrap();
     let registry = published(dir.path());
     // Nobody listens on the port of tcpmux.
@@ -112,7 +112,7 @@ fn a_registry_that_cannot_be_asked_is_no_defect_of_the_bundle() {
 }
 
 #[test]
-fn a_wrong_configuration_is_one_error() {
+fn wrong_configuration_is_one_error() {
     let dir = tempfile::tempdir().unwrap();
     let registry = published(dir.path());
     bundle(dir.path(), "bundle", &registry.address, &[]);
@@ -123,7 +123,7 @@ fn a_wrong_configuration_is_one_error() {
 }
 
 #[test]
-fn a_run_that_ends_before_all_images_are_looked_up_fails() {
+fn incomplete_lookup_fails() {
     let dir = tempfile::tempdir().unwrap();
     let registry = published(dir.path());
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -169,7 +169,7 @@ fn counting_registry() -> (String, Arc<Mutex<Vec<String>>>) {
 }
 
 #[test]
-fn each_image_is_asked_for_once() {
+fn images_are_looked_up_once() {
     let dir = tempfile::tempdir().unwrap();
     let (address, paths) = counting_registry();
     for name in ["one", "two", "three"] {
@@ -187,7 +187,7 @@ fn each_image_is_asked_for_once() {
 }
 
 #[test]
-fn an_image_of_a_bundle_is_validated_online_too() {
+fn bundle_image_is_validated_online() {
     let dir = tempfile::tempdir().unwrap();
     let registry = published(dir.path());
     let name = format!("{}/gizmo-bundle:v1", registry.address);

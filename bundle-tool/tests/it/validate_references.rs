@@ -23,7 +23,7 @@ fn stderr(assert: &Assert) -> String {
 }
 
 #[test]
-fn a_catalog_repository_stands_for_all_of_its_bundles() {
+fn catalog_repository_stands_for_all_of_its_bundles() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["a/1.0.0", "a/1.1.0", "b/2.0.0"] {
         copy(&fixture("bundle"), &dir.path().join("operators").join(name));
@@ -49,7 +49,7 @@ fn a_catalog_repository_stands_for_all_of_its_bundles() {
 }
 
 #[test]
-fn a_catalog_repository_has_a_catalog_for_each_version() {
+fn catalog_repository_has_a_catalog_for_each_version() {
     let dir = tempfile::tempdir().unwrap();
     copy(&fixture("bundle"), &dir.path().join("operators/a/1.0.0"));
     for version in ["v4.19", "v4.20"] {
@@ -97,7 +97,7 @@ fn collect(directory: &Path, blobs: &mut Vec<u8>) {
 }
 
 #[test]
-fn an_archive_needs_no_prefix_and_may_come_from_standard_input() {
+fn archive_needs_no_prefix_and_may_come_from_standard_input() {
     let dir = tempfile::tempdir().unwrap();
     let archive = dir.path().join("bundle.tar");
     let bundle = fixture("bundle");
@@ -128,7 +128,7 @@ fn an_archive_needs_no_prefix_and_may_come_from_standard_input() {
 }
 
 #[test]
-fn an_sqlite_index_is_named_with_the_way_out() {
+fn sqlite_index_error_names_opm_migrate() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("index.db"), b"SQLite format 3\0").unwrap();
     for path in [dir.path().to_owned(), dir.path().join("index.db")] {

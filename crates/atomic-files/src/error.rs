@@ -1,38 +1,50 @@
-//! The error of this crate: the action that failed, the path, and the system's reason.
+//! The error of this crate: what the system reported about which path, or which file others have changed.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// A file or directory could not be written, and was left as it was.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to {action} {}{}", .path.display(), hint(.source))]
-pub struct Error {
-    action: &'static str,
-    path: PathBuf,
-    source: io::Error,
+#[non_exhaustive]
+pub enum Error {
+    /// The system reported an error.
+    #[error("failed to {action} {}{}", .path.display(), hint(.source))]
+    Io {
+        /// What failed: a verb.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Another program changed, created or removed a file after this one had read it. Its change was kept.
+    #[error("{} was changed by another program after it was read, and was not overwritten; run the command again", .path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 impl Error {
     /// Returns the error of an `action` (a verb) on `path` that failed with `source`.
     #[must_use]
     pub fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Self { action, path: path.to_owned(), source }
+        Self::Io { action, path: path.to_owned(), source }
     }
 
     pub(crate) fn invalid(action: &'static str, path: &Path, reason: &'static str) -> Self {
         Self::new(action, path, io::Error::new(io::ErrorKind::InvalidInput, reason))
     }
 
+    pub(crate) fn changed(path: &Path) -> Self {
+        Self::Changed { path: path.to_owned() }
+    }
+
     /// Returns the path that could not be written.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the kind of the system's error.
-    #[must_use]
-    pub fn kind(&self) -> io::ErrorKind {
-        self.source.kind()
+        let (Self::Io { path, .. } | Self::Changed { path }) = self;
+        path
     }
 }
 

@@ -1,10 +1,10 @@
 //! One file: written from bytes in memory, and compared with them.
 
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 
 use crate::error::Error;
+use crate::expected::has_bytes;
 use crate::pending::Pending;
 
 /// What writing a file did.
@@ -21,10 +21,12 @@ pub enum Change {
 
 /// Makes `path` hold exactly `bytes`, creating missing parent directories.
 ///
-/// A file that already holds them is not touched, and keeps its times. A new file gets mode 0666 less the umask, a
-/// replaced one keeps its mode. A symbolic link is followed and stays a link; a device or a pipe (`/dev/stdout`) is
-/// written to directly. To write below a directory that others can write to, use
-/// [`DirectoryLock::write`](crate::DirectoryLock::write).
+/// For output that does not depend on what the file held before: whatever it held is replaced. To change a file, use
+/// [`Pending::if_unchanged`], or [`DirectoryLock::write`](crate::DirectoryLock::write) for several.
+///
+/// A file that already holds the bytes is not touched, and keeps its times. A new file gets mode 0666 less the umask, a
+/// replaced one keeps its mode and, as far as the system allows it, its owner and extended attributes. A symbolic link is
+/// followed and stays a link; a device or a pipe (`/dev/stdout`) is written to directly.
 ///
 /// # Errors
 ///
@@ -57,16 +59,7 @@ pub fn compare(path: &Path, bytes: &[u8]) -> Result<Change, Error> {
     if !metadata.is_file() || metadata.len() != bytes.len() as u64 {
         return Ok(Change::Replaced);
     }
-    Ok(if same_bytes(path, bytes)? { Change::Unchanged } else { Change::Replaced })
-}
-
-/// Returns whether the regular file `path` holds exactly `bytes`.
-pub(crate) fn same_bytes(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
-    let mut old = Vec::with_capacity(bytes.len());
-    fs::File::open(path)
-        .and_then(|file| file.take(bytes.len() as u64 + 1).read_to_end(&mut old))
-        .map_err(|error| Error::new("read", path, error))?;
-    Ok(old == bytes)
+    Ok(if has_bytes(path, bytes)? { Change::Unchanged } else { Change::Replaced })
 }
 
 #[cfg(test)]
@@ -76,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn creates_replaces_and_keeps_unchanged_files() {
+    fn file_is_created_replaced_or_left_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b/c.yaml");
         assert_eq!(file(&path, b"one").unwrap(), Change::Created);
@@ -89,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_mode_of_a_replaced_file() {
+    fn replaced_file_keeps_its_mode() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run.sh");
         fs::write(&path, "one").unwrap();
@@ -99,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn new_files_are_as_open_as_the_umask_allows() {
+    fn new_file_gets_the_mode_that_the_umask_allows() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("reference"), "").unwrap();
         file(&dir.path().join("new"), b"x").unwrap();
@@ -108,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_a_link() {
+    fn link_is_followed_and_stays_a_link() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("target"), "old").unwrap();
         symlink("target", dir.path().join("link")).unwrap();
@@ -118,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_replaced_where_that_is_asked_for() {
+    fn replacing_a_link_leaves_its_target_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("target"), "old").unwrap();
         symlink("target", dir.path().join("link")).unwrap();
@@ -130,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_names_a_directory_or_file_in_the_way() {
+    fn error_names_the_directory_or_file_in_the_way() {
         let dir = tempfile::tempdir().unwrap();
         let error = file(dir.path(), b"x").unwrap_err().to_string();
         assert!(error.contains(&dir.path().display().to_string()), "{error}");
@@ -141,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_written_to_directly() {
+    fn device_is_written_to_directly() {
         file(Path::new("/dev/null"), b"x").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
         let error = file(Path::new("/dev/full"), b"x").unwrap_err().to_string();
@@ -149,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_without_a_reader_is_an_error_instead_of_a_wait() {
+    fn fifo_without_a_reader_is_an_error_instead_of_a_wait() {
         let dir = tempfile::tempdir().unwrap();
         let fifo = dir.path().join("fifo");
         rustix::fs::mknodat(

@@ -8,9 +8,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
+use crate::expected::Expected;
+use crate::journal;
 use crate::pending::parent;
-use crate::replace;
-use crate::temporary::{displaced, is_same, remove_leftovers};
+use crate::sys;
+use crate::temporary::remove_leftovers;
+use crate::transaction;
 use crate::tree::{Changes, Tree};
 
 /// How often a locked directory is tried again.
@@ -29,16 +32,17 @@ const TREE_WAIT: Duration = Duration::from_mins(1);
 pub struct DirectoryLock {
     /// The directory without symbolic links.
     target: PathBuf,
-    /// Open on the directory, with the lock; after a replacement also on the one before.
-    handles: Vec<File>,
+    /// Open on the directory, with the lock.
+    _handle: File,
     /// Directories that did not exist, innermost first: removed on drop where they are still empty.
     created: Vec<PathBuf>,
     exclusive: bool,
+    restored: Vec<String>,
 }
 
 impl DirectoryLock {
-    /// Locks `directory`, creating it if it does not exist, and removes temporary files that killed processes left in
-    /// it and beside it.
+    /// Locks `directory`, creating it if it does not exist. Reverts what a process that was killed has begun to write there
+    /// ([`DirectoryLock::restored`]), and removes temporary files that killed processes left in it and beside it.
     ///
     /// While another process holds the lock, waits up to `limit`; `on_wait` is called once, with the directory, when
     /// the wait begins. If `directory` was created and is still empty when the lock is dropped, it is removed.
@@ -52,7 +56,6 @@ impl DirectoryLock {
         let mut on_wait = Some(on_wait);
         let mut created = Vec::new();
         loop {
-            restore_displaced(directory);
             created.extend(create(directory)?);
             let target = match fs::canonicalize(directory) {
                 Ok(target) => target,
@@ -60,7 +63,7 @@ impl DirectoryLock {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && start.elapsed() < limit => continue,
                 Err(error) => return Err(fail(error)),
             };
-            let handle = match File::open(&target) {
+            let handle = match sys::open_directory(&target) {
                 Ok(handle) => handle,
                 Err(error) if error.kind() == io::ErrorKind::NotFound && start.elapsed() < limit => continue,
                 Err(error) => return Err(fail(error)),
@@ -80,13 +83,13 @@ impl DirectoryLock {
                 }
                 Err(TryLockError::Error(_)) => false,
             };
-            // The process that held the lock may have put another directory there.
-            if !is_same(&handle, &target) {
+            // The process that held the lock may have removed the directory, and another one created it again.
+            if !sys::is_same(&handle, &target) {
                 continue;
             }
             remove_leftovers(parent(&target));
-            remove_leftovers(&target);
-            return Ok(Self { target, handles: vec![handle], created, exclusive });
+            let restored = journal::recover(&target);
+            return Ok(Self { target, _handle: handle, created, exclusive, restored });
         }
     }
 
@@ -102,31 +105,39 @@ impl DirectoryLock {
         self.exclusive
     }
 
+    /// Returns the files that a killed process had begun to write, and that were reverted when this lock was acquired: paths
+    /// below the directory, sorted.
+    #[must_use]
+    pub fn restored(&self) -> &[String] {
+        &self.restored
+    }
+
     /// Makes the files of `tree` part of the directory: all of them or, if one fails, none.
     ///
-    /// Where several files change, a new directory is written beside the old one, flushed to the disk, and exchanged
-    /// with it in one step, so that the directory holds the old or the new files even if the process is killed. What
-    /// the tree does not name is preserved: files are linked into the new directory, symbolic links recreated. A single
-    /// file is replaced by a rename.
+    /// The new files are written to a private directory inside this one and flushed to the disk; then each is renamed to its
+    /// place. A journal lets the next [`DirectoryLock::acquire`] revert what a process that was killed had renamed. Nothing
+    /// else in the directory is touched, and the directory itself stays the same one, so that other programs can work in it,
+    /// watch it or mount it.
     ///
-    /// The directory is updated in place instead, file by file, with what was done undone if a step fails but not if
-    /// the process is killed, where it cannot be exchanged: it is a mount point, the current directory is in it, its
-    /// parent is not writable, or it holds more than 100,000 other files.
+    /// Right before a file is replaced or removed, it is compared with what the caller read. Files that changed since then
+    /// are not overwritten: the write is reverted and fails with [`Error::Changed`]. Where the file system can exchange two
+    /// files (most on Linux), this also holds for a file that is saved between the comparison and the rename.
     ///
-    /// A symbolic link with the name of a file of the tree is replaced; nothing is written through one. Files that
-    /// already hold their bytes keep their times.
+    /// A replaced file keeps its mode and, as far as the system allows it, its owner and extended attributes. A symbolic link
+    /// with the name of a file of the tree is replaced; nothing is written through one. Files that already hold their bytes are
+    /// not touched.
     ///
     /// # Errors
     ///
-    /// As [`Tree::compare`], and [`Error`] with the path that could not be written; nothing is changed then.
+    /// [`Error::Changed`] with the file that is not as expected. [`Error::Io`] if a path leads out of the directory or into a
+    /// version control system's, passes through a symbolic link or a file, names something other than a file or a link, or
+    /// cannot be read or written. Nothing is changed then.
     pub fn write(&mut self, tree: &Tree<'_>) -> Result<Changes, Error> {
-        let changes = tree.compare(&self.target)?;
         for directory in tree.directories() {
             remove_leftovers(&self.target.join(directory));
         }
-        if let Some(handle) = replace::apply(&self.target, tree, &changes)? {
-            self.handles.push(handle);
-        }
+        let (edits, changes) = tree.plan(&self.target)?;
+        transaction::apply(&self.target, &edits, || {})?;
         Ok(changes)
     }
 }
@@ -142,13 +153,15 @@ impl Drop for DirectoryLock {
 
 /// Writes `files` (relative path with `/` → bytes) below `directory`: all of them or, if one fails, none.
 ///
+/// For output that does not depend on what the files held before, as [`file`](crate::file()).
+///
 /// # Errors
 ///
 /// As [`DirectoryLock::acquire`], which waits for up to a minute, and [`DirectoryLock::write`].
 pub fn tree(directory: &Path, files: BTreeMap<String, Vec<u8>>) -> Result<Changes, Error> {
     let mut tree = Tree::new();
     for (path, bytes) in files {
-        tree.file(path, bytes);
+        tree.file(path, Expected::Anything, bytes);
     }
     DirectoryLock::acquire(directory, TREE_WAIT, |_| {})?.write(&tree)
 }
@@ -173,13 +186,4 @@ fn create(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         }
     })?;
     Ok(missing)
-}
-
-/// Moves a directory back that was moved away by a process that was killed before it moved the new one in.
-fn restore_displaced(directory: &Path) {
-    if fs::symlink_metadata(directory).is_err()
-        && let Some(displaced) = displaced(directory)
-    {
-        let _ = fs::rename(displaced, directory);
-    }
 }

@@ -2,20 +2,19 @@
 //! those that killed processes left behind.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::OFlags;
+use crate::sys;
 
 /// Prefix of the names of all temporary files and directories that this crate creates.
-pub const TEMPORARY_PREFIX: &str = ".atomic-files-";
+const PREFIX: &str = ".atomic-files-";
 
-/// What follows the prefix where a directory was moved away that another one replaces; its own name follows.
-const DISPLACED: &str = "displaced-";
+/// The name of the journal in a temporary directory.
+pub(crate) const JOURNAL: &str = "journal";
 
 /// How many names are tried before giving up.
 const MAX_ATTEMPTS: u32 = 100;
@@ -26,7 +25,7 @@ const MAX_ATTEMPTS: u32 = 100;
 /// crate writes skips them.
 #[must_use]
 pub fn is_temporary(name: impl AsRef<OsStr>) -> bool {
-    name.as_ref().as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes())
+    name.as_ref().as_encoded_bytes().starts_with(PREFIX.as_bytes())
 }
 
 /// A temporary file or directory, removed on drop. The lock on its handle shows other processes that it is in use.
@@ -40,16 +39,14 @@ pub(crate) struct Temporary {
 impl Temporary {
     /// Creates a file in `directory` with mode 0666 less the umask.
     pub(crate) fn file(directory: &Path) -> io::Result<Self> {
-        Self::create(directory, |path| {
-            OpenOptions::new().read(true).write(true).create_new(true).mode(0o666).open(path)
-        })
+        Self::create(directory, sys::create_file)
     }
 
     /// Creates a directory in `directory` that only its owner can enter.
     pub(crate) fn directory(directory: &Path) -> io::Result<Self> {
         Self::create(directory, |path| {
-            fs::DirBuilder::new().mode(0o700).create(path)?;
-            File::open(path)
+            sys::create_private_directory(path)?;
+            sys::open_directory(path)
         })
     }
 
@@ -66,7 +63,7 @@ impl Temporary {
                 Err(error) => return Err(error),
             };
             // A process that removes leftovers may have locked it before this one did.
-            if !matches!(handle.try_lock(), Err(TryLockError::WouldBlock)) && is_same(&handle, &path) {
+            if !matches!(handle.try_lock(), Err(TryLockError::WouldBlock)) && sys::is_same(&handle, &path) {
                 return Ok(Self { path, handle, keep: false });
             }
         }
@@ -81,17 +78,9 @@ impl Temporary {
         &self.handle
     }
 
-    /// Gives up the name, which belongs to something else now, and returns the handle with its lock.
-    pub(crate) fn into_handle(mut self) -> io::Result<File> {
+    /// Leaves it to the next run, or to whoever has it under another name.
+    pub(crate) fn keep(mut self) {
         self.keep = true;
-        self.handle.try_clone()
-    }
-
-    /// Renames the file to `destination`.
-    pub(crate) fn persist(mut self, destination: &Path) -> io::Result<()> {
-        fs::rename(&self.path, destination)?;
-        self.keep = true;
-        Ok(())
     }
 }
 
@@ -107,51 +96,38 @@ fn unique_name() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("{TEMPORARY_PREFIX}{:x}-{time:x}-{count:x}", std::process::id())
+    format!("{PREFIX}{:x}-{time:x}-{count:x}", std::process::id())
 }
 
-/// Returns whether `path` still names the file or directory that `handle` is open on.
-pub(crate) fn is_same(handle: &File, path: &Path) -> bool {
-    match (handle.metadata(), fs::symlink_metadata(path)) {
-        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
-        _ => false,
-    }
-}
-
-/// Returns the path to which the directory `target` is moved while another one takes its place.
-pub(crate) fn displaced(target: &Path) -> Option<PathBuf> {
-    let mut name = std::ffi::OsString::from(format!("{TEMPORARY_PREFIX}{DISPLACED}"));
-    name.push(target.file_name()?);
-    Some(target.with_file_name(name))
-}
-
-/// Removes from `directory` what killed processes left behind. What a live process uses is locked, and stays.
+/// Removes from `directory` what killed processes left behind. What a live process uses is locked, and stays. So does a
+/// directory with a journal, which is for whoever locks `directory`.
 ///
 /// Errors are ignored: a leftover is not read by anything, and the next run tries again.
 pub(crate) fn remove_leftovers(directory: &Path) {
-    let Ok(entries) = fs::read_dir(directory) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        if !is_temporary(&name) {
-            continue;
-        }
-        // A directory that was moved away and not replaced is the only copy: `DirectoryLock` moves it back.
-        let replaced_by = name
-            .as_encoded_bytes()
-            .strip_prefix(TEMPORARY_PREFIX.as_bytes())
-            .and_then(|rest| rest.strip_prefix(DISPLACED.as_bytes()))
-            .map(|rest| directory.join(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(rest)));
-        if replaced_by.is_some_and(|target| fs::symlink_metadata(target).is_err()) {
-            continue;
-        }
-        let path = entry.path();
-        // Never waits for a FIFO or follows a link that somebody gave such a name.
-        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
-        let Ok(handle) = OpenOptions::new().read(true).custom_flags(flags).open(&path) else { continue };
-        if handle.try_lock().is_ok() && is_same(&handle, &path) {
-            remove(&path);
+    for leftover in leftovers(directory) {
+        if fs::symlink_metadata(leftover.path.join(JOURNAL)).is_err() {
+            remove(&leftover.path);
         }
     }
+}
+
+/// Something that a killed process left behind, locked so that no other process takes care of it as well.
+#[derive(Debug)]
+pub(crate) struct Leftover {
+    pub(crate) path: PathBuf,
+    _lock: File,
+}
+
+/// Iterates over what killed processes left in `directory`.
+pub(crate) fn leftovers(directory: &Path) -> impl Iterator<Item = Leftover> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter(|entry| is_temporary(entry.file_name())).filter_map(|entry| {
+        let path = entry.path();
+        // Nothing that somebody gave such a name blocks or is followed elsewhere.
+        let handle = sys::open_regular(&path).ok()?;
+        (handle.try_lock().is_ok() && sys::is_same(&handle, &path))
+            .then_some(Leftover { path, _lock: handle })
+    })
 }
 
 /// Removes a file, or a directory with everything in it, as far as the system allows it. Links are not followed.
@@ -163,7 +139,7 @@ pub(crate) fn remove(path: &Path) {
         // Entries of a directory without write permission can only be removed once it has it.
         let mut pending = vec![path.to_owned()];
         while let Some(directory) = pending.pop() {
-            let _ = fs::set_permissions(&directory, fs::Permissions::from_mode(0o700));
+            sys::make_removable(&directory);
             let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
             pending.extend(
                 entries

@@ -3,14 +3,16 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::Error;
-use crate::file::{Change, same_bytes};
+use crate::expected::{Expected, Fingerprint, State, has_bytes};
 use crate::temporary::is_temporary;
 
-/// What writing a tree did, or would do: paths relative to its directory, sorted.
+/// The directories of version control systems. What is in them makes programs run.
+const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".jj", ".svn"];
+
+/// What writing a tree did: paths relative to its directory, sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Changes {
@@ -25,21 +27,10 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Returns whether nothing was, or would be, changed.
+    /// Returns whether nothing was changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns how many files were, or would be, changed.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.created.len() + self.replaced.len() + self.removed.len()
-    }
-
-    /// Iterates over the files that were, or would be, written.
-    pub(crate) fn written(&self) -> impl Iterator<Item = &String> {
-        self.created.iter().chain(&self.replaced)
+        self.created.is_empty() && self.replaced.is_empty() && self.removed.is_empty()
     }
 }
 
@@ -47,9 +38,14 @@ impl Changes {
 /// [`DirectoryLock::write`](crate::DirectoryLock::write).
 #[derive(Debug, Clone, Default)]
 pub struct Tree<'a> {
-    files: BTreeMap<String, Cow<'a, [u8]>>,
-    removals: BTreeSet<String>,
-    last: Vec<String>,
+    files: BTreeMap<String, Entry<'a>>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry<'a> {
+    read: Expected,
+    /// What the file should hold; `None` if it is to be removed.
+    bytes: Option<Cow<'a, [u8]>>,
 }
 
 impl<'a> Tree<'a> {
@@ -59,119 +55,115 @@ impl<'a> Tree<'a> {
         Self::default()
     }
 
-    /// Adds a file: `path` (relative, with `/`) and what it should hold.
-    pub fn file(&mut self, path: impl Into<String>, bytes: impl Into<Cow<'a, [u8]>>) -> &mut Self {
-        self.files.insert(path.into(), bytes.into());
+    /// Adds a file: `path` (relative, with `/`), what the caller read there, and what it should hold.
+    pub fn file(
+        &mut self,
+        path: impl Into<String>,
+        read: impl Into<Expected>,
+        bytes: impl Into<Cow<'a, [u8]>>,
+    ) -> &mut Self {
+        self.files.insert(path.into(), Entry { read: read.into(), bytes: Some(bytes.into()) });
         self
     }
 
-    /// Adds a file like [`Self::file`], which is renamed after all others where files are written one by one: a process that is
-    /// killed before that leaves its old bytes. Several such files are renamed in the order in which they were added.
-    pub fn last_file(&mut self, path: impl Into<String>, bytes: impl Into<Cow<'a, [u8]>>) -> &mut Self {
-        let path = path.into();
-        self.last.push(path.clone());
-        self.file(path, bytes)
-    }
-
-    /// Returns how late a file is renamed.
-    pub(crate) fn order(&self, path: &str) -> Option<usize> {
-        self.last.iter().position(|last| last == path)
-    }
-
-    /// Adds a file to remove: `path` (relative, with `/`). Has no effect if the tree holds a file of that name.
-    pub fn remove(&mut self, path: impl Into<String>) -> &mut Self {
-        self.removals.insert(path.into());
+    /// Adds a file to remove: `path` (relative, with `/`) and what the caller read there. Has no effect if the file does not
+    /// exist, unless it is expected to.
+    pub fn remove(&mut self, path: impl Into<String>, read: impl Into<Expected>) -> &mut Self {
+        self.files.insert(path.into(), Entry { read: read.into(), bytes: None });
         self
-    }
-
-    pub(crate) fn bytes(&self, path: &str) -> &[u8] {
-        self.files.get(path).map(AsRef::as_ref).unwrap_or_default()
     }
 
     /// Returns the subdirectories, of any depth, that files of the tree are in.
     pub(crate) fn directories(&self) -> BTreeSet<&Path> {
-        let names = self.files.keys().chain(&self.removals);
-        let parents = names.flat_map(|name| Path::new(name).ancestors().skip(1));
+        let parents = self.files.keys().flat_map(|name| Path::new(name).ancestors().skip(1));
         parents.filter(|parent| !parent.as_os_str().is_empty()).collect()
     }
 
-    /// Returns what [`DirectoryLock::write`](crate::DirectoryLock::write) would do, without doing it.
+    /// Returns how the files in `directory` have to change.
     ///
     /// # Errors
     ///
-    /// [`Error`] if a path leads out of `directory`, passes through a symbolic link or a file, names something other
-    /// than a file or a symbolic link, or cannot be read.
-    pub fn compare(&self, directory: &Path) -> Result<Changes, Error> {
-        let mut changes = Changes::default();
-        let mut parents = BTreeSet::new();
-        for (name, bytes) in &self.files {
-            let path = below(directory, name, &mut parents)?;
-            let list = match compare(&path, bytes)? {
-                Change::Created => &mut changes.created,
-                Change::Replaced => &mut changes.replaced,
-                Change::Unchanged => &mut changes.unchanged,
+    /// [`Error::Changed`] if a file is not as expected; [`Error::Io`] if a path leads out of `directory`, passes through a
+    /// symbolic link or a file, names something other than a file or a symbolic link, or cannot be read.
+    pub(crate) fn plan(&self, directory: &Path) -> Result<(Vec<Edit<'_>>, Changes), Error> {
+        let (mut edits, mut changes) = (Vec::new(), Changes::default());
+        let mut paths = Paths::default();
+        for (name, Entry { read, bytes }) in &self.files {
+            let path = paths.below(directory, name)?;
+            let old = State::observe(&path)?;
+            old.require(&path, *read)?;
+            let list = match (&old, bytes) {
+                (State::Absent, None) => continue,
+                (State::Absent, Some(_)) => &mut changes.created,
+                (_, None) => &mut changes.removed,
+                (State::File(now), Some(bytes))
+                    if *now == Fingerprint::new(bytes) && has_bytes(&path, bytes)? =>
+                {
+                    changes.unchanged.push(name.clone());
+                    continue;
+                }
+                (_, Some(_)) => &mut changes.replaced,
             };
             list.push(name.clone());
+            edits.push(Edit { name, old, new: bytes.as_deref() });
         }
-        for name in self.removals.iter().filter(|name| !self.files.contains_key(*name)) {
-            let path = below(directory, name, &mut parents)?;
-            match fs::symlink_metadata(&path) {
-                Ok(metadata) if metadata.is_dir() => {
-                    return Err(Error::new("remove", &path, io::ErrorKind::IsADirectory.into()));
-                }
-                Ok(_) => changes.removed.push(name.clone()),
-                Err(error)
-                    if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
-                Err(error) => return Err(Error::new("read", &path, error)),
+        Ok((edits, changes))
+    }
+}
+
+/// A file that has to change.
+#[derive(Debug)]
+pub(crate) struct Edit<'t> {
+    /// The path below the directory.
+    pub(crate) name: &'t str,
+    pub(crate) old: State,
+    /// What the file should hold; `None` if it is to be removed.
+    pub(crate) new: Option<&'t [u8]>,
+}
+
+/// Resolves paths below a directory.
+#[derive(Debug, Default)]
+pub(crate) struct Paths {
+    /// The parents that are not symbolic links.
+    checked: BTreeSet<PathBuf>,
+}
+
+impl Paths {
+    /// Returns the path of `name` below `directory`.
+    ///
+    /// # Errors
+    ///
+    /// `name` is not a plain relative path, is reserved for temporary files or version control, or passes through a symbolic
+    /// link.
+    pub(crate) fn below(&mut self, directory: &Path, name: &str) -> Result<PathBuf, Error> {
+        let path = directory.join(name);
+        let plain = Path::new(name).components().all(|component| matches!(component, Component::Normal(_)));
+        if !plain || name.is_empty() || name.ends_with('/') {
+            return Err(Error::invalid(
+                "write",
+                &path,
+                "the path must be relative and stay in its directory",
+            ));
+        }
+        for part in Path::new(name) {
+            if is_temporary(part) {
+                return Err(Error::invalid("write", &path, "the name is reserved for temporary files"));
+            }
+            if VERSION_CONTROL.iter().any(|reserved| part.eq_ignore_ascii_case(reserved)) {
+                return Err(Error::invalid("write", &path, "the directory belongs to version control"));
             }
         }
-        Ok(changes)
-    }
-}
-
-/// Returns what writing `bytes` to `path` would change. A symbolic link is not followed: it would be replaced.
-fn compare(path: &Path, bytes: &[u8]) -> Result<Change, Error> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_symlink() => Ok(Change::Replaced),
-        Ok(metadata) if metadata.is_dir() => {
-            Err(Error::new("write", path, io::ErrorKind::IsADirectory.into()))
+        for parent in path.ancestors().skip(1).take_while(|parent| *parent != directory) {
+            if self.checked.contains(parent) {
+                break;
+            }
+            if fs::symlink_metadata(parent).is_ok_and(|metadata| metadata.is_symlink()) {
+                let reason =
+                    "it is a symbolic link; replace it with a directory, or choose another output directory";
+                return Err(Error::invalid("write through", parent, reason));
+            }
+            self.checked.insert(parent.to_owned());
         }
-        Ok(metadata) if metadata.is_file() => {
-            let same = metadata.len() == bytes.len() as u64 && same_bytes(path, bytes)?;
-            Ok(if same { Change::Unchanged } else { Change::Replaced })
-        }
-        Ok(_) => Err(Error::invalid("write", path, "it is a device, a pipe or a socket; remove it first")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Change::Created),
-        Err(error) => Err(Error::new("write", path, error)),
+        Ok(path)
     }
-}
-
-/// Returns the path of `name` below `directory`.
-///
-/// `parents` holds the directories that were checked already.
-///
-/// # Errors
-///
-/// `name` is not a plain relative path, is reserved for temporary files, or passes through a symbolic link.
-fn below(directory: &Path, name: &str, parents: &mut BTreeSet<PathBuf>) -> Result<PathBuf, Error> {
-    let path = directory.join(name);
-    let plain = Path::new(name).components().all(|component| matches!(component, Component::Normal(_)));
-    if !plain || name.is_empty() || name.ends_with('/') {
-        return Err(Error::invalid("write", &path, "the path must be relative and stay in its directory"));
-    }
-    if Path::new(name).iter().any(is_temporary) {
-        return Err(Error::invalid("write", &path, "the name is reserved for temporary files"));
-    }
-    for parent in path.ancestors().skip(1).take_while(|parent| *parent != directory) {
-        if parents.contains(parent) {
-            break;
-        }
-        if fs::symlink_metadata(parent).is_ok_and(|metadata| metadata.is_symlink()) {
-            let reason =
-                "it is a symbolic link; replace it with a directory, or choose another output directory";
-            return Err(Error::invalid("write through", parent, reason));
-        }
-        parents.insert(parent.to_owned());
-    }
-    Ok(path)
 }

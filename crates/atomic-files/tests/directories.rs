@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;
 
-use atomic_files::{Changes, DirectoryLock, Error, Tree, tree};
+use atomic_files::{Changes, DirectoryLock, Error, Expected, Fingerprint, Tree, tree};
 
 fn files(entries: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
     entries.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect()
@@ -45,25 +45,28 @@ fn expected(entries: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn writes_what_differs_and_reports_it() {
+fn write_touches_and_reports_only_what_differs() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("deep/out");
     let changes = tree(&out, files(&[("a", "1"), ("m/b", "2"), ("m/c", "3")])).unwrap();
     assert_eq!(changes.created, ["a", "m/b", "m/c"]);
-    let mut next = Tree::new();
-    next.file("a", b"1").file("m/b", b"two").remove("m/c").remove("m/never");
-    let changes = next.compare(&out).unwrap();
+    let tree = |replaced: &str, removed| {
+        let mut next = Tree::new();
+        next.file("a", Some("1"), b"1").file("m/b", Some(replaced), b"two");
+        next.remove("m/c", removed).remove("m/never", None::<&str>);
+        write(&out, &next)
+    };
+    let changes = tree("2", Some("3")).unwrap();
     assert_eq!(changes.replaced, ["m/b"]);
     assert_eq!(changes.removed, ["m/c"]);
     assert_eq!(changes.unchanged, ["a"]);
-    assert_eq!(write(&out, &next).unwrap(), changes);
     assert_eq!(entries(&out), expected(&[("a", "1"), ("m/", ""), ("m/b", "two")]));
-    assert!(write(&out, &next).unwrap().is_empty());
+    assert!(tree("two", None).unwrap().is_empty());
     assert_eq!(entries(&scratch.path().join("deep")).len(), 4, "something was left beside the directory");
 }
 
 #[test]
-fn foreign_entries_are_preserved_with_their_attributes() {
+fn write_leaves_other_entries_and_keeps_modes() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("out");
     tree(&out, files(&[("a", "1"), ("b", "1"), ("same", "1")])).unwrap();
@@ -98,7 +101,7 @@ fn foreign_entries_are_preserved_with_their_attributes() {
 }
 
 #[test]
-fn nothing_changes_when_one_file_cannot_be_written() {
+fn write_changes_nothing_if_one_file_cannot_be_written() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("out");
     tree(&out, files(&[("a", "1"), ("z", "a file in the way")])).unwrap();
@@ -113,7 +116,7 @@ fn nothing_changes_when_one_file_cannot_be_written() {
 }
 
 #[test]
-fn a_directory_that_was_created_for_nothing_is_removed() {
+fn lock_removes_a_directory_that_it_created_and_nobody_used() {
     let scratch = tempfile::tempdir().unwrap();
     let lock = DirectoryLock::acquire(&scratch.path().join("a/b"), Duration::ZERO, |_| {}).unwrap();
     drop(lock);
@@ -121,7 +124,7 @@ fn a_directory_that_was_created_for_nothing_is_removed() {
 }
 
 #[test]
-fn paths_stay_in_their_directory() {
+fn paths_outside_the_directory_are_rejected() {
     let scratch = tempfile::tempdir().unwrap();
     for name in ["../out", "/etc/x", "a/../../out", "", "a/", ".atomic-files-x", "a/.atomic-files-x/b"] {
         assert!(tree(scratch.path(), files(&[(name, "x")])).is_err(), "{name:?} was accepted");
@@ -130,7 +133,7 @@ fn paths_stay_in_their_directory() {
 }
 
 #[test]
-fn a_link_inside_the_directory_is_replaced_and_its_target_unchanged() {
+fn link_inside_the_directory_is_replaced_and_its_target_unchanged() {
     for other in [&[][..], &[("b", "2")][..]] {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("out");
@@ -148,7 +151,7 @@ fn a_link_inside_the_directory_is_replaced_and_its_target_unchanged() {
 }
 
 #[test]
-fn a_link_in_place_of_a_subdirectory_is_an_error() {
+fn link_in_place_of_a_subdirectory_is_an_error() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("out");
     fs::create_dir(&out).unwrap();
@@ -160,7 +163,7 @@ fn a_link_in_place_of_a_subdirectory_is_an_error() {
 }
 
 #[test]
-fn a_link_to_the_directory_itself_is_followed() {
+fn link_to_the_directory_itself_is_followed() {
     let scratch = tempfile::tempdir().unwrap();
     fs::create_dir(scratch.path().join("real")).unwrap();
     symlink("real", scratch.path().join("out")).unwrap();
@@ -170,7 +173,7 @@ fn a_link_to_the_directory_itself_is_followed() {
 }
 
 #[test]
-fn leftovers_of_killed_processes_are_removed_and_never_preserved() {
+fn leftovers_of_killed_processes_are_removed() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("out");
     tree(&out, files(&[("m/a", "1"), ("b", "1")])).unwrap();
@@ -190,7 +193,7 @@ fn leftovers_of_killed_processes_are_removed_and_never_preserved() {
 }
 
 #[test]
-fn a_temporary_file_in_use_is_not_a_leftover() {
+fn temporary_file_in_use_is_not_a_leftover() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("out");
     let mut pending = atomic_files::Pending::new(&scratch.path().join("file")).unwrap();
@@ -201,20 +204,50 @@ fn a_temporary_file_in_use_is_not_a_leftover() {
 }
 
 #[test]
-fn a_directory_that_was_moved_away_is_restored() {
+fn write_fails_if_a_file_is_not_what_was_read() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("out");
-    tree(&out, files(&[("a", "1"), ("mine", "1")])).unwrap();
-    fs::rename(&out, scratch.path().join(".atomic-files-displaced-out")).unwrap();
-    // A neighbour does not take it for a leftover.
-    tree(&scratch.path().join("other"), files(&[("a", "1")])).unwrap();
-    tree(&out, files(&[("a", "2"), ("b", "2")])).unwrap();
-    assert_eq!(entries(&out), expected(&[("a", "2"), ("b", "2"), ("mine", "1")]));
-    assert!(!scratch.path().join(".atomic-files-displaced-out").exists());
+    tree(&out, files(&[("a", "1"), ("b", "1")])).unwrap();
+    symlink("b", out.join("link")).unwrap();
+    let before = entries(&out);
+    let nothing = None::<&str>;
+    let changed = |name: &str, tree: &Tree<'_>| {
+        let error = write(&out, tree).unwrap_err();
+        assert!(matches!(&error, Error::Changed { path } if *path == out.join(name)), "{error}");
+        assert_eq!(error.path(), out.join(name));
+        assert_eq!(entries(&out), before);
+    };
+    changed("a", Tree::new().file("a", Some("2"), b"lost").file("b", Some("1"), b"2"));
+    changed("b", Tree::new().file("a", Some("1"), b"2").file("b", nothing, b"lost"));
+    changed("b", Tree::new().file("a", Some("1"), b"2").remove("b", Some("2")));
+    changed("new", Tree::new().file("new", Some("1"), b"lost"));
+    changed("gone", Tree::new().remove("gone", Some("1")));
+    // Also where the bytes are those that it should hold: they were computed from others.
+    changed("a", Tree::new().file("a", Some("0"), b"1"));
+    changed("link", Tree::new().file("link", Some("2"), b"lost"));
+    let mut tree = Tree::new();
+    tree.file("a", Fingerprint::new(b"1"), b"2").file("b", Expected::Anything, b"2").file(
+        "link",
+        Some("1"),
+        b"2",
+    );
+    write(&out, &tree).unwrap();
+    assert_eq!(entries(&out), expected(&[("a", "2"), ("b", "2"), ("link", "2")]));
 }
 
 #[test]
-fn a_path_that_is_no_directory_is_named_as_such() {
+fn directories_of_version_control_are_never_written() {
+    let scratch = tempfile::tempdir().unwrap();
+    for name in [".git/hooks/post-checkout", "m/.GIT/config", ".hg/hgrc", ".jj/x", ".svn/x"] {
+        let error = tree(scratch.path(), files(&[(name, "x")])).unwrap_err();
+        assert!(error.path().ends_with(name), "{error}");
+    }
+    assert!(entries(scratch.path()).is_empty());
+    tree(scratch.path(), files(&[(".gitignore", "x"), (".github/workflows/ci.yaml", "x")])).unwrap();
+}
+
+#[test]
+fn lock_names_a_path_that_is_not_a_directory() {
     let scratch = tempfile::tempdir().unwrap();
     let write = |name: &str| {
         let error = tree(&scratch.path().join(name), BTreeMap::new()).unwrap_err();

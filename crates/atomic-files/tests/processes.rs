@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use atomic_files::{DirectoryLock, Tree};
+use atomic_files::{DirectoryLock, Error, Expected, Tree};
 
 /// The directory that [`writer`] writes.
 const DIRECTORY: &str = "ATOMIC_FILES_TEST_DIRECTORY";
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 fn generation(text: &str) -> Tree<'static> {
     let mut tree = Tree::new();
     for index in 0..FILES {
-        tree.file(format!("m{}/{index}", index % 3), text.as_bytes().to_vec());
+        tree.file(format!("m{}/{index}", index % 3), Expected::Anything, text.as_bytes().to_vec());
     }
     tree
 }
@@ -87,7 +87,7 @@ fn prepare(scratch: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_killed_process_leaves_the_old_or_the_new_directory() {
+fn killed_process_leaves_the_old_or_the_new_files_to_the_next_one() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = prepare(scratch.path());
     // Kills at 40 moments spread over the time that some writes take on this machine.
@@ -96,26 +96,28 @@ fn a_killed_process_leaves_the_old_or_the_new_directory() {
         DirectoryLock::acquire(&directory, PATIENCE, |_| {}).unwrap().write(&generation(text)).unwrap();
     }
     let span = start_of_writes.elapsed();
-    let mut different = 0;
+    let (mut different, mut restored) = (0, 0);
     let mut last = assert_whole(&directory);
     let began = Instant::now();
     let mut round = 0;
     // A machine that is busier now than before takes longer to write.
-    while round < 40 || (different == 0 && began.elapsed() < PATIENCE) {
+    while round < 40 || ((different == 0 || restored == 0) && began.elapsed() < PATIENCE) {
         let mut child = start(&directory, "1000000");
         wait_for(&mut child, "started");
         let start = Instant::now();
-        while start.elapsed() < span * round / 40 {
+        while start.elapsed() < span * (round % 40) / 40 {
             std::thread::yield_now();
         }
         round += 1;
         child.kill().unwrap();
         child.wait().unwrap();
+        restored += DirectoryLock::acquire(&directory, PATIENCE, |_| {}).unwrap().restored().len();
         let now = assert_whole(&directory);
         different += usize::from(now != last);
         last = now;
     }
     assert!(different > 0, "no process wrote anything before it was killed");
+    assert!(restored > 0, "no process was killed while it wrote");
     drop(DirectoryLock::acquire(&directory, PATIENCE, |_| {}).unwrap());
     let names: Vec<_> =
         fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -123,7 +125,7 @@ fn a_killed_process_leaves_the_old_or_the_new_directory() {
 }
 
 #[test]
-fn processes_that_write_at_once_do_not_mix() {
+fn processes_that_write_at_once_do_not_mix_their_files() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = prepare(scratch.path());
     let children: Vec<Child> = (0..3).map(|_| start(&directory, "20")).collect();
@@ -135,7 +137,7 @@ fn processes_that_write_at_once_do_not_mix() {
 }
 
 #[test]
-fn waiting_for_a_lock_is_announced_and_limited() {
+fn lock_announces_and_limits_the_wait() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = prepare(scratch.path());
     let mut child = start(&directory, "lock");
@@ -143,7 +145,10 @@ fn waiting_for_a_lock_is_announced_and_limited() {
     let mut announced = 0;
     let error =
         DirectoryLock::acquire(&directory, Duration::from_millis(50), |_| announced += 1).unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+    assert!(
+        matches!(&error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::TimedOut),
+        "{error}"
+    );
     assert_eq!(announced, 1);
     // The lock of a killed process is released.
     child.kill().unwrap();

@@ -5,18 +5,18 @@ use std::borrow::Cow;
 
 /// The number of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Id(pub(super) u32);
+pub(crate) struct Id(pub(crate) u32);
 
 impl Id {
     /// The node's place in the tree's vector.
-    pub(super) const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 /// A literal's value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Literal {
+pub(crate) enum Literal {
     Null,
     Bool(bool),
     Int(i64),
@@ -28,37 +28,37 @@ pub(super) enum Literal {
 
 /// One `key: value` of a map literal.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
-    pub(super) key: Id,
-    pub(super) value: Id,
-    pub(super) optional: bool,
+pub(crate) struct Entry {
+    pub(crate) key: Id,
+    pub(crate) value: Id,
+    pub(crate) optional: bool,
 }
 
 /// One `field: value` of a message literal.
 #[derive(Debug, Clone)]
-pub(super) struct FieldInit<'s> {
-    pub(super) name: &'s str,
-    pub(super) value: Id,
-    pub(super) optional: bool,
-    pub(super) at: u32,
+pub(crate) struct FieldInit<'s> {
+    pub(crate) name: &'s str,
+    pub(crate) value: Id,
+    pub(crate) optional: bool,
+    pub(crate) at: u32,
 }
 
 /// A fold over a list or a map, what every macro with a loop variable becomes.
 #[derive(Debug, Clone)]
-pub(super) struct Fold<'s> {
-    pub(super) range: Id,
-    pub(super) var: Cow<'s, str>,
-    pub(super) var2: Option<Cow<'s, str>>,
-    pub(super) accumulator: Cow<'s, str>,
-    pub(super) init: Id,
-    pub(super) condition: Id,
-    pub(super) step: Id,
-    pub(super) result: Id,
+pub(crate) struct Fold<'s> {
+    pub(crate) range: Id,
+    pub(crate) var: Cow<'s, str>,
+    pub(crate) var2: Option<Cow<'s, str>>,
+    pub(crate) accumulator: Cow<'s, str>,
+    pub(crate) init: Id,
+    pub(crate) condition: Id,
+    pub(crate) step: Id,
+    pub(crate) result: Id,
 }
 
 /// What a node is.
 #[derive(Debug, Clone)]
-pub(super) enum Expr<'s> {
+pub(crate) enum Expr<'s> {
     Literal(Literal),
     Ident(Cow<'s, str>),
     Select { operand: Id, field: &'s str, test: bool },
@@ -71,59 +71,59 @@ pub(super) enum Expr<'s> {
 
 /// A node and its byte offset in the source.
 #[derive(Debug, Clone)]
-pub(super) struct Node<'s> {
-    pub(super) expr: Expr<'s>,
-    pub(super) at: u32,
+pub(crate) struct Node<'s> {
+    pub(crate) expr: Expr<'s>,
+    pub(crate) at: u32,
 }
 
 /// The nodes of a tree that is being built.
 #[derive(Debug, Default)]
-pub(super) struct Nodes<'s>(Vec<Node<'s>>);
+pub(crate) struct Nodes<'s>(Vec<Node<'s>>);
 
 impl<'s> Nodes<'s> {
     /// Adds a node.
-    pub(super) fn push(&mut self, at: u32, expr: Expr<'s>) -> Id {
+    pub(crate) fn push(&mut self, at: u32, expr: Expr<'s>) -> Id {
         let id = Id(u32::try_from(self.0.len()).unwrap_or(u32::MAX));
         self.0.push(Node { expr, at });
         id
     }
 
     /// How many nodes there are so far.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
     /// A node.
-    pub(super) fn get(&self, id: Id) -> &Node<'s> {
+    pub(crate) fn get(&self, id: Id) -> &Node<'s> {
         &self.0[id.index()]
     }
 
     /// The tree below `root`.
-    pub(super) fn tree(self, root: Id) -> Ast<'s> {
+    pub(crate) fn tree(self, root: Id) -> Ast<'s> {
         Ast { nodes: self.0, root }
     }
 }
 
 /// A whole expression.
 #[derive(Debug)]
-pub(super) struct Ast<'s> {
-    pub(super) nodes: Vec<Node<'s>>,
-    pub(super) root: Id,
+pub(crate) struct Ast<'s> {
+    pub(crate) nodes: Vec<Node<'s>>,
+    pub(crate) root: Id,
 }
 
 impl<'s> Ast<'s> {
     /// What the node is.
-    pub(super) fn expr(&self, id: Id) -> &Expr<'s> {
+    pub(crate) fn expr(&self, id: Id) -> &Expr<'s> {
         &self.nodes[id.index()].expr
     }
 
     /// The byte offset of the node in the source.
-    pub(super) fn at(&self, id: Id) -> u32 {
+    pub(crate) fn at(&self, id: Id) -> u32 {
         self.nodes[id.index()].at
     }
 
     /// The dotted name that an identifier or a chain of selections on one spells, if the node is one.
-    pub(super) fn qualified_name(&self, id: Id) -> Option<String> {
+    pub(crate) fn qualified_name(&self, id: Id) -> Option<String> {
         match self.expr(id) {
             Expr::Ident(name) => Some(name.to_string()),
             Expr::Select { operand, field, test: false } => {
@@ -137,7 +137,7 @@ impl<'s> Ast<'s> {
     }
 
     /// The identifier at the start of a chain of selections, if the node is one.
-    pub(super) fn chain_root(&self, mut id: Id) -> Option<&str> {
+    pub(crate) fn chain_root(&self, mut id: Id) -> Option<&str> {
         loop {
             match self.expr(id) {
                 Expr::Ident(name) => return Some(name),
@@ -150,13 +150,13 @@ impl<'s> Ast<'s> {
 
 /// A problem of an expression, and its byte offset in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) at: u32,
-    pub(super) message: String,
+pub(crate) struct Fault {
+    pub(crate) at: u32,
+    pub(crate) message: String,
 }
 
 impl Fault {
-    pub(super) fn new(at: u32, message: impl Into<String>) -> Self {
+    pub(crate) fn new(at: u32, message: impl Into<String>) -> Self {
         Self { at, message: message.into() }
     }
 }

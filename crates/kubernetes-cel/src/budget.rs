@@ -7,9 +7,9 @@ use super::stop::Stop;
 use crate::go_regex::GoRegex;
 
 /// Maximum cost of one evaluation of a rule (`PerCallLimit` of `k8s.io/apiserver/pkg/apis/cel`).
-pub const CALL_LIMIT: u64 = 1_000_000;
+pub(crate) const CALL_LIMIT: u64 = 1_000_000;
 /// Maximum cost for all defaults of one version (`RuntimeCELCostBudget`).
-pub const DEFAULTS_BUDGET: u64 = 10_000_000;
+pub(crate) const DEFAULTS_BUDGET: u64 = 10_000_000;
 
 /// Maximum size in bytes of all values that one evaluation creates.
 const MAX_BYTES: usize = 64 << 20;
@@ -19,11 +19,11 @@ const UNITS_TO_COMPILE: usize = 8;
 const BYTES_A_UNIT: usize = 64;
 
 /// What evaluating the rules of one version of a CRD may cost: in Kubernetes' units, whose limits the API server
-/// enforces, and in units of work, which limit what is done here. A rule for which the work does not suffice has no
+/// enforces, and in units of work, which limit the time that this evaluator takes. A rule that needs more work has no
 /// result.
 #[derive(Debug)]
 pub struct Budget {
-    /// The rest of [`DEFAULTS_BUDGET`].
+    /// What is left of [`DEFAULTS_BUDGET`].
     left: u64,
     /// The cost of the current evaluation.
     cost: u64,
@@ -34,7 +34,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Returns the API server's budget, with `work` units for what is done here: about 0.1 µs each.
+    /// Returns the API server's budget, with `work` units of work: about 0.1 µs each.
     #[must_use]
     pub fn new(work: u64) -> Self {
         Self {
@@ -54,45 +54,45 @@ impl Budget {
     }
 
     /// Returns whether the API server's budget is exhausted.
-    pub(super) const fn is_spent(&self) -> bool {
+    pub(crate) const fn is_spent(&self) -> bool {
         self.left == 0
     }
 
     /// Begins the evaluation of a rule.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.cost = 0;
         self.bytes = 0;
         self.constant_membership = false;
     }
 
     /// Ends the evaluation of a rule; whether the API server's budget sufficed for it.
-    pub(super) fn end(&mut self) -> bool {
+    pub(crate) fn end(&mut self) -> bool {
         let within = self.cost <= self.left;
         self.left = self.left.saturating_sub(self.cost);
         within
     }
 
     /// Adds to the cost of the evaluation.
-    pub(super) fn cost(&mut self, cost: u64) -> Result<(), Stop> {
+    pub(crate) fn cost(&mut self, cost: u64) -> Result<(), Stop> {
         self.cost = self.cost.saturating_add(cost);
         if self.cost > CALL_LIMIT { Err(Stop::Cost) } else { Ok(()) }
     }
 
-    pub(super) fn refund(&mut self, cost: u64) {
+    pub(crate) fn refund(&mut self, cost: u64) {
         self.cost = self.cost.saturating_sub(cost);
     }
 
     /// Announces that the next `in` is one in a constant list, which the API server looks up at no cost.
-    pub(super) fn constant_membership(&mut self) {
+    pub(crate) fn constant_membership(&mut self) {
         self.constant_membership = true;
     }
 
-    pub(super) fn take_constant_membership(&mut self) -> bool {
+    pub(crate) fn take_constant_membership(&mut self) -> bool {
         std::mem::take(&mut self.constant_membership)
     }
 
     /// Charges work, before it is done.
-    pub(super) fn work(&mut self, units: usize) -> Result<(), Stop> {
+    pub(crate) fn work(&mut self, units: usize) -> Result<(), Stop> {
         if let Some(left) = self.work.checked_sub(units as u64) {
             self.work = left;
             Ok(())
@@ -103,12 +103,12 @@ impl Budget {
     }
 
     /// Charges for bytes that are read.
-    pub(super) fn read(&mut self, bytes: usize) -> Result<(), Stop> {
+    pub(crate) fn read(&mut self, bytes: usize) -> Result<(), Stop> {
         self.work(bytes / BYTES_A_UNIT)
     }
 
     /// Charges for a new value of this size in bytes.
-    pub(super) fn make(&mut self, bytes: usize) -> Result<(), Stop> {
+    pub(crate) fn make(&mut self, bytes: usize) -> Result<(), Stop> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > MAX_BYTES {
             return Err(Stop::Unknown);
@@ -117,7 +117,7 @@ impl Budget {
     }
 
     /// Returns whether an expression matches. Each expression is compiled once.
-    pub(super) fn is_match(&mut self, pattern: &Rc<str>, text: &str) -> Result<bool, Stop> {
+    pub(crate) fn is_match(&mut self, pattern: &Rc<str>, text: &str) -> Result<bool, Stop> {
         let known = if let Some(known) = self.expressions.get(pattern) {
             known.clone()
         } else {
@@ -146,11 +146,11 @@ fn match_work(expression: &GoRegex, text: &str) -> usize {
 mod tests {
     use serde_json::json;
 
-    use crate::{Additional, Budget, Rule, Schema, broken_rule};
+    use crate::{AdditionalProperties, Budget, Rule, Schema, broken_rule};
 
     const UNLIMITED: u64 = u64::MAX;
 
-    /// The outcome of a rule on `{"s": …, "l": […], "m": {…}}`: whether it holds, or why it does not; nothing where that
+    /// The outcome of a rule on `{"s": …, "l": […], "m": {…}}`: whether it holds, or why it does not; `None` if that
     /// is not known.
     fn outcome(rule: &str, budget: &mut Budget) -> Result<(), Option<&'static str>> {
         let value = json!({
@@ -166,7 +166,7 @@ mod tests {
                 "m",
                 Schema {
                     kind: "object",
-                    additional_properties: Additional::Schema(integer()),
+                    additional_properties: AdditionalProperties::Schema(integer()),
                     ..Schema::default()
                 },
             ),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_costs_too_much_is_an_error() {
+    fn rule_that_exceeds_the_call_limit_is_an_error() {
         let rule = "[1, 2, 3].all(a, self.l.all(b, self.l.all(c, a + b + c >= 0)))";
         let error = outcome(rule, &mut Budget::new(UNLIMITED)).unwrap_err();
         assert!(error.is_some_and(|error| error.contains("1000000")), "{error:?}");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn all_defaults_share_one_budget() {
+    fn budget_is_shared_by_all_defaults() {
         let mut budget = Budget::new(UNLIMITED);
         let rule = "self.l.all(b, self.l.all(c, b + c >= 0))";
         let errors: Vec<_> = (0..100).filter_map(|_| outcome(rule, &mut budget).err().flatten()).collect();
@@ -195,7 +195,7 @@ mod tests {
 
     /// Each of these takes far more work than its cost says: all end, and none is taken for broken.
     #[test]
-    fn work_is_limited_for_every_function() {
+    fn work_of_every_function_is_limited() {
         for rule in [
             "self.l.all(i, self.l.all(j, [self.m] == [self.m])) && false",
             r"self.l.all(i, self.s.matches(r'(\pL{100}){10}') || true) && false",
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_takes_more_bytes_than_are_allowed() {
+    fn values_do_not_exceed_the_limit_of_bytes() {
         for rule in [
             "self.s.replace('', self.s).size() > 0",
             "self.l.map(i, self.s.replace('a', self.s)).size() == 0",
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_is_compiled_once() {
+    fn regular_expression_is_compiled_once() {
         let mut budget = Budget::new(10_000);
         assert_eq!(outcome("self.l.all(i, 'abc'.matches('[a-z]{1,20}'))", &mut budget), Ok(()));
         assert!(budget.work_left() > 0);

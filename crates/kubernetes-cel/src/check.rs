@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::ast::{Ast, Expr, Fault, Id, Literal};
 use super::decl::Declarations;
-use super::library::{Known, Library, NAMED_PARAMS, Overload};
+use super::library::{KnownName, Library, NAMED_PARAMS, Overload};
+use super::server::Server;
 use super::types::{self, Data, Mapping, Ty, Types, most_general};
 
 /// How many steps of type inference one expression may take; only types that double with each
@@ -14,42 +15,43 @@ const MAX_STEPS: usize = 20_000_000;
 /// to resolve an overload, some 400 ns apiece: this many take it two minutes, twice the time that a
 /// request has.
 const MAX_COPIES: usize = 300_000_000;
-/// After this many faults nothing new is learned.
+/// The maximum number of errors of one expression: more add no information.
 const MAX_FAULTS: usize = 10;
 
 /// What names mean where an expression stands.
-pub(super) struct Scope<'e> {
-    pub(super) library: &'static Library,
-    pub(super) variables: &'e [(&'static str, Ty)],
-    pub(super) declarations: &'e Declarations<'e>,
+pub(crate) struct Scope<'e> {
+    pub(crate) library: &'static Library,
+    pub(crate) server: &'e Server,
+    pub(crate) variables: &'e [(&'static str, Ty)],
+    pub(crate) declarations: &'e Declarations<'e>,
 }
 
 /// What a node refers to.
 #[derive(Debug, Clone)]
-pub(super) enum Reference {
+pub(crate) enum Reference {
     /// A variable, by its name, or a loop's variable.
     Variable,
     /// A type or a constant.
-    Known(Known),
+    Known(KnownName),
     /// A function, by the overloads that fit.
     Call(Vec<&'static str>),
 }
 
 /// A node's type and what it refers to, by node.
 #[derive(Debug)]
-pub(super) struct Checked {
-    pub(super) types: Vec<Option<Ty>>,
-    pub(super) references: Vec<Option<Reference>>,
+pub(crate) struct Checked {
+    pub(crate) types: Vec<Option<Ty>>,
+    pub(crate) references: Vec<Option<Reference>>,
 }
 
 impl Checked {
     /// The node's type; `dyn` for the few nodes that have none.
-    pub(super) fn ty(&self, id: Id) -> Ty {
+    pub(crate) fn ty(&self, id: Id) -> Ty {
         self.types[id.index()].unwrap_or(types::DYN)
     }
 
     /// The overloads that a call resolved to.
-    pub(super) fn overloads(&self, id: Id) -> &[&'static str] {
+    pub(crate) fn overloads(&self, id: Id) -> &[&'static str] {
         match &self.references[id.index()] {
             Some(Reference::Call(overloads)) => overloads,
             _ => &[],
@@ -61,7 +63,7 @@ impl Checked {
 ///
 /// # Errors
 /// Every place where a name is unknown or a type does not fit.
-pub(super) fn check(ast: &mut Ast<'_>, scope: &Scope<'_>, types: &mut Types) -> Result<Checked, Vec<Fault>> {
+pub(crate) fn check(ast: &mut Ast<'_>, scope: &Scope<'_>, types: &mut Types) -> Result<Checked, Vec<Fault>> {
     let count = ast.nodes.len();
     let root = ast.root;
     let mut checker = Checker {
@@ -142,7 +144,7 @@ impl Checker<'_, '_, '_> {
         self.mapping.substitute(self.types, ty, false)
     }
 
-    /// A type as people should read it.
+    /// Returns the name of a type for messages.
     fn name(&mut self, ty: Ty) -> String {
         let ty = self.mapping.substitute(self.types, ty, true);
         self.types.name(ty)
@@ -310,7 +312,7 @@ impl Checker<'_, '_, '_> {
             }
             return true;
         }
-        let Some((name, known)) = self.scope.library.name(plain) else { return false };
+        let Some((name, known)) = self.scope.library.name(plain, self.scope.server) else { return false };
         self.set(id, known.ty);
         self.refer(id, Reference::Known(known));
         self.ast.nodes[id.index()].expr = Expr::Ident(Cow::Borrowed(name));
@@ -331,7 +333,10 @@ impl Checker<'_, '_, '_> {
         names.extend(
             self.locals.iter().map(|(name, _)| name.as_ref()).filter(|name| !name.starts_with(['@', '#'])),
         );
-        match self.types_self().and_then(|object| self.scope.declarations.field(object, name)) {
+        match self
+            .types_self()
+            .and_then(|object| self.scope.declarations.field(object, name, self.scope.server))
+        {
             Some(_) => format!("undeclared name `{name}`: did you mean `self.{name}`?"),
             None => format!("undeclared name `{name}`: must be `{}`", names.join("`, `")),
         }
@@ -371,11 +376,13 @@ impl Checker<'_, '_, '_> {
         let target = inner.unwrap_or(operand_type);
         let ty = match self.types.get(target) {
             Data::Map(_, value) => value,
-            Data::Object(object) => self.scope.declarations.field(object, field).unwrap_or_else(|| {
-                let message = self.scope.declarations.missing_field(object, field);
-                self.fault(id, message);
-                types::ERROR
-            }),
+            Data::Object(object) => {
+                self.scope.declarations.field(object, field, self.scope.server).unwrap_or_else(|| {
+                    let message = self.scope.declarations.missing_field(object, field);
+                    self.fault(id, message);
+                    types::ERROR
+                })
+            }
             Data::Message(name) => self.scope.library.message_field(name, field).unwrap_or_else(|| {
                 self.fault(id, format!("unknown field `{field}` of {name}, which has only functions"));
                 types::ERROR
@@ -398,7 +405,7 @@ impl Checker<'_, '_, '_> {
         let plain = name.strip_prefix('.').unwrap_or(name);
         let is_variable = self.locals.iter().any(|(local, _)| local == plain)
             || self.scope.variables.iter().any(|(variable, _)| *variable == plain);
-        let known = if is_variable { None } else { self.scope.library.name(plain) };
+        let known = if is_variable { None } else { self.scope.library.name(plain, self.scope.server) };
         let Some((canonical, known)) = known else {
             self.set(id, types::ERROR);
             self.fault(id, format!("type `{name}` cannot be created in an expression"));
@@ -446,8 +453,21 @@ impl Checker<'_, '_, '_> {
             // A chain of names before the function may be part of its name: sets.contains().
             if self.ast.chain_root(target).is_some()
                 && let Some(prefix) = self.ast.qualified_name(target)
-                && let Some(name) =
-                    self.scope.library.function_name(plain_function(&format!("{prefix}.{function}")))
+                && let Some(message) = self
+                    .scope
+                    .library
+                    .unavailable(plain_function(&format!("{prefix}.{function}")), self.scope.server)
+            {
+                self.set(id, types::ERROR);
+                self.fault(id, message);
+                return;
+            }
+            if self.ast.chain_root(target).is_some()
+                && let Some(prefix) = self.ast.qualified_name(target)
+                && let Some(name) = self
+                    .scope
+                    .library
+                    .function_name(plain_function(&format!("{prefix}.{function}")), self.scope.server)
             {
                 self.ast.nodes[id.index()].expr =
                     Expr::Call { target: None, function: Cow::Borrowed(name), args: args.to_vec() };
@@ -456,10 +476,13 @@ impl Checker<'_, '_, '_> {
             }
             self.check(target);
         }
-        let Some(name) = self.scope.library.function_name(plain_function(function)) else {
+        let Some(name) = self.scope.library.function_name(plain_function(function), self.scope.server) else {
             self.set(id, types::ERROR);
-            let message = self.unknown_function(function);
-            self.fault(id, message);
+            // What the function is called on is reported already.
+            if target.is_none_or(|target| self.get(target) != types::ERROR) {
+                let message = self.unknown_function(function);
+                self.fault(id, message);
+            }
             return;
         };
         if target.is_none() && name != function {
@@ -475,6 +498,9 @@ impl Checker<'_, '_, '_> {
             "all" | "exists" | "exists_one" | "filter" | "map" | "has" | "optMap" | "optFlatMap"
         ) {
             return format!("invalid arguments of macro `{function}`");
+        }
+        if let Some(message) = self.scope.library.unavailable(plain_function(function), self.scope.server) {
+            return message;
         }
         let lower = function.to_lowercase();
         let near = self.scope.library.function_names().find(|name| name.to_lowercase() == lower);
@@ -494,7 +520,10 @@ impl Checker<'_, '_, '_> {
         let mut fitting = Vec::new();
         let mut result = None;
         for overload in overloads {
-            if overload.member != target.is_some() || (!self.mixed_numbers && compares_mixed(overload)) {
+            if overload.member != target.is_some()
+                || (!self.mixed_numbers && compares_mixed(overload))
+                || !overload.is_in(self.scope.server)
+            {
                 continue;
             }
             let instance;

@@ -5,6 +5,7 @@ use super::check::{Checked, Reference, Scope};
 use super::decl::{DeclId, Declarations};
 use super::estimate::Range;
 use super::library::Library;
+use super::server::Server;
 use super::types::{Ty, Types};
 use super::{check, cost, parse, plan, validate};
 
@@ -15,26 +16,27 @@ const STACK: usize = 256 << 20;
 
 /// An expression that compiles.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Compiled {
-    pub(super) ty: Ty,
-    pub(super) cost: Range,
-    pub(super) uses_old_self: bool,
+pub(crate) struct Compiled {
+    pub(crate) ty: Ty,
+    pub(crate) cost: Range,
+    pub(crate) uses_old_self: bool,
 }
 
 /// The context of expressions: the names that they can use, and the declarations that sizes are taken from.
-pub(super) struct Environment<'e> {
-    pub(super) library: &'static Library,
-    pub(super) variables: &'e [(&'static str, Ty)],
-    pub(super) declarations: &'e Declarations<'e>,
+pub(crate) struct Environment<'e> {
+    pub(crate) library: &'static Library,
+    pub(crate) server: &'e Server,
+    pub(crate) variables: &'e [(&'static str, Ty)],
+    pub(crate) declarations: &'e Declarations<'e>,
     /// What `self` is.
-    pub(super) root: Option<DeclId>,
+    pub(crate) root: Option<DeclId>,
 }
 
 /// Compiles one expression.
 ///
 /// # Errors
 /// The errors of cel-go's parser, checker, validators and planner.
-pub(super) fn compile(
+pub(crate) fn compile(
     source: &str,
     environment: &Environment<'_>,
     types: &mut Types,
@@ -66,9 +68,11 @@ fn compile_here(
     environment: &Environment<'_>,
     types: &mut Types,
 ) -> Result<Compiled, Vec<Fault>> {
-    let mut ast = parse::parse(source, environment.library.dialect).map_err(|fault| vec![fault])?;
+    let mut ast =
+        parse::parse(source, environment.library.dialect, environment.server).map_err(|fault| vec![fault])?;
     let scope = Scope {
         library: environment.library,
+        server: environment.server,
         variables: environment.variables,
         declarations: environment.declarations,
     };
@@ -78,7 +82,7 @@ fn compile_here(
         validate::validate(&ast, &checked, types)?;
     }
     plan::plan(&ast, &checked, types, dialect.kubernetes).map_err(|fault| vec![fault])?;
-    let cost = cost::cost(&ast, &checked, types, environment.declarations, environment.root);
+    let cost = cost::cost(&ast, &checked, types, environment);
     Ok(Compiled { ty: checked.ty(ast.root), cost, uses_old_self: uses(&ast, &checked, "oldSelf") })
 }
 

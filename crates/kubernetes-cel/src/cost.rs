@@ -6,12 +6,16 @@ use std::collections::HashMap;
 use super::ast::{Ast, Expr, Fold, Id, Literal};
 use super::base_costs::{LIST_COST, MAP_COST, MESSAGE_COST, TRAVERSAL};
 use super::check::Checked;
+use super::compile::Environment;
 use super::cost_functions::{self, Argument, CallCost, Context};
-use super::decl::{DeclId, Declarations};
 use super::estimate::{Range, or_unknown};
 use super::macros::{ACCUMULATOR, OLD_ACCUMULATOR};
 use super::path::Path;
 use super::types::{Data, Scalar, Ty, Types};
+
+/// The first version of Kubernetes whose estimator tracks the sizes of local variables and of the elements of computed lists and
+/// maps (cel-go 0.23).
+const LOCAL_SIZES: u16 = 33;
 
 /// The sizes of a container's keys and values.
 #[derive(Debug, Clone, Copy)]
@@ -44,20 +48,31 @@ struct Coster<'a> {
     sizes: Vec<Option<Range>>,
     elements: HashMap<Id, Elements>,
     locals: Vec<Local<'a>>,
+    /// Whether the estimator knows the sizes of local variables and elements; see [`LOCAL_SIZES`].
+    sizes_locals: bool,
 }
 
-/// The cost of a checked expression. `root` is the declaration that sizes of variables' parts are
-/// taken from.
-pub(super) fn cost<'a>(
+/// The cost of a checked expression.
+pub(crate) fn cost<'a>(
     ast: &'a Ast<'a>,
     checked: &'a Checked,
     types: &'a Types,
-    declarations: &'a Declarations<'a>,
-    root: Option<DeclId>,
+    environment: &'a Environment<'a>,
 ) -> Range {
     let count = ast.nodes.len();
+    let Environment { declarations, root, server, .. } = *environment;
+    // Without folds, calls and containers, nothing has a size that only one of the estimators knows.
+    let is_simple = |index: usize| match ast.expr(Id(u32::try_from(index).unwrap_or(u32::MAX))) {
+        Expr::Literal(_) | Expr::Ident(_) | Expr::Select { .. } => true,
+        Expr::Call { function, .. } => matches!(
+            function.as_ref(),
+            "_&&_" | "_||_" | "!_" | "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_" | "size"
+        ),
+        _ => false,
+    };
     let mut coster = Coster {
-        context: Context { ast, types, declarations, root },
+        context: Context { ast, types, declarations, root, server },
+        sizes_locals: (0..count).all(is_simple) || server.since(LOCAL_SIZES),
         checked,
         paths: vec![Path::default(); count],
         sizes: vec![None; count],
@@ -125,7 +140,7 @@ impl<'a> Coster<'a> {
     }
 
     fn call(&mut self, id: Id, target: Option<Id>, function: &str, args: &[Id]) -> Range {
-        if let ("dyn", [arg]) = (function, args) {
+        if let ("dyn", [arg], true) = (function, args, self.sizes_locals) {
             let cost = self.cost(*arg);
             self.copy_sizes(id, *arg);
             return cost.plus(Range::exactly(1));
@@ -162,7 +177,7 @@ impl<'a> Coster<'a> {
                 size = self.elements_of(*container).map(|elements| elements.value);
                 self.paths[id.index()] = self.path(*container).append(step);
             }
-            if size.is_none() {
+            if size.is_none() && self.sizes_locals {
                 size = self.size(id);
             }
         }
@@ -211,10 +226,8 @@ impl<'a> Coster<'a> {
                 let cost = if overload == "add_list" { Range::exactly(1) } else { size.scaled(TRAVERSAL) };
                 sum(CallCost::sized(cost, size))
             }
-            _ => {
-                sum(cost_functions::standard(overload, target, args)
-                    .unwrap_or(CallCost::of(Range::exactly(1))))
-            }
+            _ => sum(cost_functions::standard(&self.context, overload, target, args)
+                .unwrap_or(CallCost::of(Range::exactly(1)))),
         }
     }
 
@@ -227,7 +240,8 @@ impl<'a> Coster<'a> {
     }
 
     fn is_binding(&self, fold: &Fold<'_>) -> bool {
-        matches!(self.context.ast.expr(fold.range), Expr::List { items, .. } if items.is_empty())
+        self.sizes_locals
+            && matches!(self.context.ast.expr(fold.range), Expr::List { items, .. } if items.is_empty())
             && matches!(self.context.ast.expr(fold.condition), Expr::Literal(Literal::Bool(false)))
             && fold.accumulator != OLD_ACCUMULATOR
     }
@@ -243,6 +257,9 @@ impl<'a> Coster<'a> {
 
     fn fold(&mut self, id: Id, fold: &'a Fold<'a>) -> Range {
         let sum = self.cost(fold.range).plus(self.cost(fold.init));
+        if !self.sizes_locals {
+            return self.fold_without_sizes(id, fold, sum);
+        }
         self.bind(&fold.accumulator, fold.init);
         if let Some(var2) = &fold.var2 {
             self.iterate(&fold.var, fold.range, Part::Key);
@@ -275,6 +292,24 @@ impl<'a> Coster<'a> {
             _ => {}
         }
         sum
+    }
+
+    /// The cost of a fold whose range and initial value cost `sum`, as cel-go estimates it up to 0.22: the accumulator is no
+    /// variable with a path, and whatever the fold makes has as many elements as its range.
+    fn fold_without_sizes(&mut self, id: Id, fold: &'a Fold<'a>, sum: Range) -> Range {
+        let step = match self.context.types.get(self.checked.ty(fold.range)) {
+            Data::List(_) => Some("@items"),
+            Data::Map(..) => Some("@keys"),
+            _ => None,
+        };
+        let path = step.map_or_else(Path::default, |step| self.path(fold.range).append(step));
+        self.locals.push(Local { name: &fold.var, path, size: None, elements: None });
+        let looped = self.cost(fold.condition).plus(self.cost(fold.step));
+        self.unbind(&fold.var);
+        let sum = sum.plus(self.cost(fold.result));
+        let count = self.size_or_unknown(fold.range);
+        self.sizes[id.index()] = Some(count);
+        sum.plus(count.times(looped))
     }
 
     fn local(&self, name: &str) -> Option<&Local<'a>> {
@@ -313,7 +348,8 @@ impl<'a> Coster<'a> {
     }
 
     fn path(&self, id: Id) -> Path<'a> {
-        if let Expr::Ident(name) = self.context.ast.expr(id)
+        if self.sizes_locals
+            && let Expr::Ident(name) = self.context.ast.expr(id)
             && let Some(local) = self.local(name)
         {
             return local.path.clone();
@@ -341,8 +377,16 @@ impl<'a> Coster<'a> {
         if let Some(size) = written_size(self.context.ast.expr(id)) {
             return Some(Range::exactly(size));
         }
-        if let Some(size) = self.context.declared_size(&self.path(id)) {
-            self.sizes[id.index()] = Some(size);
+        let mut path = self.path(id);
+        if !self.sizes_locals
+            && path.first().is_some_and(|name| matches!(name, ACCUMULATOR | OLD_ACCUMULATOR))
+        {
+            path = Path::default();
+        }
+        if let Some(size) = self.context.declared_size(&path) {
+            if self.sizes_locals {
+                self.sizes[id.index()] = Some(size);
+            }
             return Some(size);
         }
         if self.checked.types[id.index()].is_some_and(|ty| self.is_scalar(ty)) {
@@ -355,6 +399,9 @@ impl<'a> Coster<'a> {
     }
 
     fn elements_of(&self, id: Id) -> Option<Elements> {
+        if !self.sizes_locals {
+            return None;
+        }
         if let Some(elements) = self.elements.get(&id) {
             return Some(*elements);
         }
@@ -368,7 +415,7 @@ impl<'a> Coster<'a> {
         match self.context.types.get(ty) {
             Data::Scalar(scalar) | Data::Wrapper(scalar) => !matches!(scalar, Scalar::String | Scalar::Bytes),
             Data::Duration | Data::Timestamp => true,
-            Data::Optional(inner) => self.is_scalar(inner),
+            Data::Optional(inner) => self.sizes_locals && self.is_scalar(inner),
             _ => false,
         }
     }

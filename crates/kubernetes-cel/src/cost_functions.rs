@@ -6,6 +6,7 @@ use super::base_costs::{LIST_COST, REGEX, TRAVERSAL};
 use super::decl::{DeclId, Declarations};
 use super::estimate::{Range, or_unknown};
 use super::path::Path;
+use super::server::Server;
 use super::types::{Data, Scalar, Ty, Types};
 
 /// One.
@@ -23,46 +24,53 @@ const REQUIREMENT: f64 = 50.0;
 
 /// The cost of a call without its arguments, and the size of its result if it is known.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CallCost {
-    pub(super) cost: Range,
-    pub(super) size: Option<Range>,
+pub(crate) struct CallCost {
+    pub(crate) cost: Range,
+    pub(crate) size: Option<Range>,
 }
 
 impl CallCost {
-    pub(super) const fn of(cost: Range) -> Self {
+    pub(crate) const fn of(cost: Range) -> Self {
         Self { cost, size: None }
     }
 
-    pub(super) const fn sized(cost: Range, size: Range) -> Self {
+    pub(crate) const fn sized(cost: Range, size: Range) -> Self {
         Self { cost, size: Some(size) }
     }
 }
 
 /// A call's argument as cost functions see it.
-pub(super) struct Argument<'a> {
-    pub(super) path: Path<'a>,
-    pub(super) ty: Ty,
-    pub(super) node: Id,
+pub(crate) struct Argument<'a> {
+    pub(crate) path: Path<'a>,
+    pub(crate) ty: Ty,
+    pub(crate) node: Id,
     /// Its size, if the expression determines it.
-    pub(super) size: Option<Range>,
+    pub(crate) size: Option<Range>,
 }
 
 /// What the cost of a call depends on besides its arguments.
-pub(super) struct Context<'a> {
-    pub(super) ast: &'a Ast<'a>,
-    pub(super) types: &'a Types,
-    pub(super) declarations: &'a Declarations<'a>,
+pub(crate) struct Context<'a> {
+    pub(crate) ast: &'a Ast<'a>,
+    pub(crate) types: &'a Types,
+    pub(crate) declarations: &'a Declarations<'a>,
     /// What `self` is.
-    pub(super) root: Option<DeclId>,
+    pub(crate) root: Option<DeclId>,
+    /// The version that estimates.
+    pub(crate) server: &'a Server,
 }
+
+/// The first version of Kubernetes that compares values of its own types at a cost of 1, and knows the size of what `url` parsed.
+const OWN_EQUALITY: u16 = 32;
+/// The first version of Kubernetes that estimates a call `matches(text, pattern)` as `text.matches(pattern)` (cel-go 0.29).
+const GLOBAL_MATCHES: u16 = 37;
 
 impl<'a> Context<'a> {
     /// The size that the schema gives to what a path leads to.
-    pub(super) fn declared_size(&self, path: &Path<'a>) -> Option<Range> {
+    pub(crate) fn declared_size(&self, path: &Path<'a>) -> Option<Range> {
         if path.is_empty() {
             return None;
         }
-        // The keys of maps are strings that nothing is known of.
+        // The keys of maps are strings of unknown length.
         let mut key = false;
         let mut current = self.root?;
         let found = path.walk(|step| {
@@ -88,7 +96,7 @@ impl<'a> Context<'a> {
 type Target<'t, 'a> = Option<&'t Argument<'a>>;
 
 /// The set and list libraries' functions (cel-go `ext/sets.go`, `ext/lists.go`).
-pub(super) fn library<'a>(
+pub(crate) fn library<'a>(
     context: &Context<'a>,
     overload: &str,
     target: Target<'_, 'a>,
@@ -154,7 +162,7 @@ fn estimate<'a>(context: &Context<'a>, argument: &Argument<'a>) -> Range {
 }
 
 /// The functions that Kubernetes' estimator knows, by name whatever their overload.
-pub(super) fn kubernetes<'a>(
+pub(crate) fn kubernetes<'a>(
     context: &Context<'a>,
     function: &str,
     overload: &str,
@@ -184,7 +192,9 @@ pub(super) fn kubernetes<'a>(
             };
             Some(CallCost::of(cost))
         }
-        ("url", _, [text]) => Some(CallCost::sized(traversal(size(text)), size(text))),
+        ("url", _, [text]) if context.server.since(OWN_EQUALITY) => {
+            Some(CallCost::sized(traversal(size(text)), size(text)))
+        }
         ("lowerAscii" | "upperAscii" | "substring" | "trim", Some(text), _) => {
             Some(CallCost::sized(traversal(size(text)), size(text)))
         }
@@ -222,7 +232,7 @@ pub(super) fn kubernetes<'a>(
         }
         ("ip", ..) if overload == "cidr_ip" => nominal,
         (
-            "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" | "semver" | "isSemver",
+            "url" | "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" | "semver" | "isSemver",
             _,
             [text, ..],
         ) => Some(CallCost::of(traversal(size(text)))),
@@ -295,6 +305,11 @@ fn equality(context: &Context<'_>, left: &Argument<'_>, right: &Argument<'_>) ->
     if left.ty != right.ty {
         return None;
     }
+    if !matches!(context.types.get(left.ty), Data::Opaque("net.IP" | "net.CIDR") | Data::Message(_))
+        || !context.server.since(OWN_EQUALITY)
+    {
+        return None;
+    }
     let cost = match context.types.get(left.ty) {
         Data::Opaque("net.IP" | "net.CIDR") => NOMINAL,
         Data::Message("kubernetes.NamedFormat") => Range::new(1, FORMAT_NAME).scaled(TRAVERSAL),
@@ -358,8 +373,18 @@ fn element_size<'a>(context: &Context<'a>, list: &Argument<'a>) -> Range {
     or_unknown(context.declared_size(&list.path.copied("@items")))
 }
 
+/// The cost of matching a text with a pattern.
+fn matching(text: Range, pattern: Range) -> CallCost {
+    CallCost::of(text.plus(NOMINAL).scaled(TRAVERSAL).times(pattern.scaled(REGEX)))
+}
+
 /// The functions of cel-go's standard library that do not cost one.
-pub(super) fn standard(overload: &str, target: Target<'_, '_>, args: &[Argument<'_>]) -> Option<CallCost> {
+pub(crate) fn standard(
+    context: &Context<'_>,
+    overload: &str,
+    target: Target<'_, '_>,
+    args: &[Argument<'_>],
+) -> Option<CallCost> {
     let size = |argument: &Argument<'_>| or_unknown(argument.size);
     Some(match (overload, target, args) {
         ("string_format", Some(target), _) => CallCost::of(size(target).scaled(TRAVERSAL)),
@@ -380,8 +405,9 @@ pub(super) fn standard(overload: &str, target: Target<'_, '_>, args: &[Argument<
             CallCost::of(size(affix).scaled(TRAVERSAL))
         }
         ("in_list", _, [_, list]) => CallCost::of(size(list).scaled(1.0)),
-        ("matches_string", Some(target), [pattern]) => {
-            CallCost::of(size(target).plus(NOMINAL).scaled(TRAVERSAL).times(size(pattern).scaled(REGEX)))
+        ("matches_string", Some(text), [pattern]) => matching(size(text), size(pattern)),
+        ("matches", None, [text, pattern]) if context.server.since(GLOBAL_MATCHES) => {
+            matching(size(text), size(pattern))
         }
         ("contains_string", Some(target), [part]) => {
             CallCost::of(size(target).scaled(TRAVERSAL).times(size(part).scaled(TRAVERSAL)))

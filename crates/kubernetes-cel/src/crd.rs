@@ -7,7 +7,8 @@ use super::compile::{Compiled, Environment, compile};
 use super::decl::{DeclId, Declarations, MAX_REQUEST};
 use super::library::{self, Library};
 use super::report::{Cost, Field, Problem, Report, Step};
-use super::schema::{Additional, Rule, Schema};
+use super::schema::{AdditionalProperties, Rule, Schema};
+use super::server::Server;
 use super::types::{self, Ty, Types};
 use super::{field_path, names, report};
 
@@ -29,29 +30,22 @@ const REASONS: &[&str] =
 ///
 /// Rules below `allOf`, `anyOf`, `oneOf` and `not` are skipped: the API server forbids them there. The schema should be
 /// structural; otherwise, the API server does not validate its rules.
+///
+/// [`Server::same`] of `server` has the versions for which the report is the same.
 #[must_use]
-pub fn check_schema(schema: &Schema<'_>) -> Report {
-    check_with(schema, library::kubernetes())
-}
-
-/// Validates like [`check_schema`], for an API server that also enables the list library (`sort`, `distinct`,
-/// `flatten`, …), which 1.34 does not enable for new rules.
-#[must_use]
-pub fn check_schema_with_lists(schema: &Schema<'_>) -> Report {
-    check_with(schema, library::kubernetes_with_lists())
-}
-
-fn check_with(schema: &Schema<'_>, library: &'static Library) -> Report {
+pub fn check_schema(schema: &Schema<'_>, server: &Server) -> Report {
+    let library = library::kubernetes();
     let mut walk = Walk {
         library,
+        server,
         types: library.types.clone(),
-        declarations: Declarations::default(),
+        declarations: Declarations::for_rules_of(schema),
         path: Vec::new(),
         report: Report::default(),
         counts: HashMap::new(),
     };
-    let place = Place { info: Info::Outside, cardinality: Some(1), uncorrelated: None };
-    walk.node(schema, &place);
+    let position = Position { info: Info::Outside, cardinality: Some(1), uncorrelated: None };
+    walk.node(schema, &position);
     walk.total();
     walk.report
 }
@@ -66,9 +60,9 @@ enum Info {
     Untyped,
 }
 
-/// The properties that a node inherits from its ancestors.
+/// What a node inherits from its ancestors in the schema.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Position {
     info: Info,
     /// The maximum number of values; `None` if it is not limited.
     cardinality: Option<u64>,
@@ -79,6 +73,7 @@ struct Place {
 
 struct Walk<'a> {
     library: &'static Library,
+    server: &'a Server,
     types: Types,
     declarations: Declarations<'a>,
     path: Vec<Step>,
@@ -88,47 +83,49 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn node(&mut self, schema: &Schema<'a>, place: &Place) {
-        let mut place = *place;
-        if !schema.rules.is_empty() && matches!(place.info, Info::Outside) {
-            place.info = self.declare(schema);
+    fn node(&mut self, schema: &Schema<'a>, position: &Position) {
+        let mut position = *position;
+        if !schema.rules.is_empty() && matches!(position.info, Info::Outside) {
+            position.info = self.declare(schema);
         }
-        let cardinality = match (place.cardinality, schema.max_elements()) {
+        let cardinality = match (position.cardinality, schema.max_elements()) {
             (Some(count), Some(elements)) => Some(count.saturating_mul(elements)),
             _ => None,
         };
         let depth = self.path.len();
-        let child = |info: Info, correlated: bool| Place {
+        let child = |info: Info, correlated: bool| Position {
             info,
             cardinality,
-            uncorrelated: place.uncorrelated.or((!correlated).then_some(depth)),
+            uncorrelated: position.uncorrelated.or((!correlated).then_some(depth)),
         };
-        if let Additional::Schema(values) = &schema.additional_properties {
-            let info = self.element_info(place.info);
+        if let AdditionalProperties::Schema(values) = &schema.additional_properties {
+            let info = self.element_info(position.info);
             self.path.push(Step::AdditionalProperties);
             self.node(values, &child(info, true));
             self.path.pop();
         }
         for (name, property) in &schema.properties {
-            let info = self.property_info(place.info, name, property);
+            let info = self.property_info(position.info, name, property);
             self.path.push(Step::Property((*name).to_owned()));
             self.node(property, &child(info, true));
             self.path.pop();
         }
         if let Some(items) = &schema.items {
-            let info = self.element_info(place.info);
+            let info = self.element_info(position.info);
             self.path.push(Step::Items);
             self.node(items, &child(info, schema.list_type == Some("map")));
             self.path.pop();
         }
         if !schema.rules.is_empty() {
-            self.rules(schema, &place);
+            self.rules(schema, &position);
         }
     }
 
     fn declare(&mut self, schema: &Schema<'a>) -> Info {
         let resource = self.path.is_empty() || schema.embedded_resource;
-        self.declarations.declare(&mut self.types, schema, resource).map_or(Info::Untyped, Info::Known)
+        self.declarations
+            .declare(&mut self.types, schema, resource, self.server)
+            .map_or(Info::Untyped, Info::Known)
     }
 
     fn property_info(&mut self, parent: Info, name: &str, property: &Schema<'a>) -> Info {
@@ -137,7 +134,7 @@ impl<'a> Walk<'a> {
             Some(id) => Info::Known(id),
             None if has_rules(property) => self
                 .declarations
-                .declare(&mut self.types, property, property.embedded_resource)
+                .declare(&mut self.types, property, property.embedded_resource, self.server)
                 .map_or(Info::Untyped, Info::Known),
             None => Info::Outside,
         }
@@ -155,20 +152,20 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds a problem of a rule here, unless there are [`MAX_PROBLEMS`] of its kind.
-    fn push(&mut self, rule: usize, field: Field, message: String, place: Option<(usize, usize)>) {
+    fn push(&mut self, rule: usize, field: Field, message: String, at: Option<(usize, usize)>) {
         let count = self.counts.entry(field).or_default();
         *count += 1;
         if *count <= MAX_PROBLEMS {
             let path = self.path.clone();
-            self.report.problems.push(Problem { path, rule: Some(rule), field, message, place });
+            self.report.problems.push(Problem { path, rule: Some(rule), field, message, position: at });
         }
     }
 
-    fn rules(&mut self, schema: &Schema<'a>, place: &Place) {
+    fn rules(&mut self, schema: &Schema<'a>, position: &Position) {
         for (index, rule) in schema.rules.iter().enumerate() {
             self.plain_fields(schema, index, rule);
         }
-        let Info::Known(root) = place.info else {
+        let Info::Known(root) = position.info else {
             for index in 0..schema.rules.len() {
                 self.problem(index, Field::Rule, "unsupported schema: a rule requires a schema with types");
             }
@@ -177,7 +174,7 @@ impl<'a> Walk<'a> {
         let own = self.types_of(root);
         let count = self.types.count();
         for (index, rule) in schema.rules.iter().enumerate() {
-            self.expressions(index, rule, root, own, place);
+            self.expressions(index, rule, root, own, position);
             self.types.truncate(count);
         }
     }
@@ -241,6 +238,7 @@ impl<'a> Walk<'a> {
     ) -> Option<Compiled> {
         let environment = Environment {
             library: self.library,
+            server: self.server,
             variables,
             declarations: &self.declarations,
             root: Some(root),
@@ -249,18 +247,25 @@ impl<'a> Walk<'a> {
             Ok(compiled) => Some(compiled),
             Err(faults) => {
                 for fault in faults.into_iter().take(MAX_FAULTS) {
-                    self.push(index, field, fault.message, Some(report::place(source, fault.at)));
+                    self.push(index, field, fault.message, Some(report::position(source, fault.at)));
                 }
                 None
             }
         }
     }
 
-    fn expressions(&mut self, index: usize, rule: &Rule<'a>, root: DeclId, own: (Ty, Ty), place: &Place) {
+    fn expressions(
+        &mut self,
+        index: usize,
+        rule: &Rule<'a>,
+        root: DeclId,
+        own: (Ty, Ty),
+        position: &Position,
+    ) {
         let old = if rule.optional_old_self == Some(true) { own.1 } else { own.0 };
         let variables = [("self", own.0), ("oldSelf", old)];
         let most = MAX_REQUEST / (self.declarations.get(root).min_size + 1);
-        let times = place.cardinality.unwrap_or(u64::try_from(most).unwrap_or(0));
+        let times = position.cardinality.unwrap_or(u64::try_from(most).unwrap_or(0));
         let mut uses_old_self = None;
         if !rule.rule.trim().is_empty()
             && let Some(compiled) = self.compile(index, Field::Rule, rule.rule, root, &variables)
@@ -291,9 +296,9 @@ impl<'a> Walk<'a> {
                 );
             }
         }
-        match (uses_old_self, place.uncorrelated) {
+        match (uses_old_self, position.uncorrelated) {
             (Some(true), Some(depth)) => {
-                let within = report::path_text(&self.path[..depth]);
+                let within = report::format_path(&self.path[..depth]);
                 let within = if within.is_empty() { "at the root of the schema".to_owned() } else { within };
                 self.problem(
                     index,
@@ -351,7 +356,7 @@ impl<'a> Walk<'a> {
             rule: None,
             field: Field::Schema,
             message,
-            place: None,
+            position: None,
         });
     }
 }

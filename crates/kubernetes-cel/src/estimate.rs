@@ -3,45 +3,45 @@
 
 /// The least and the most elements a value can have, or the least and the most that something costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Range {
-    pub(super) min: u64,
-    pub(super) max: u64,
+pub(crate) struct Range {
+    pub(crate) min: u64,
+    pub(crate) max: u64,
 }
 
 impl Range {
     /// Nothing is known.
-    pub(super) const UNKNOWN: Self = Self { min: 0, max: u64::MAX };
-    pub(super) const ZERO: Self = Self::exactly(0);
+    pub(crate) const UNKNOWN: Self = Self { min: 0, max: u64::MAX };
+    pub(crate) const ZERO: Self = Self::exactly(0);
 
-    pub(super) const fn exactly(value: u64) -> Self {
+    pub(crate) const fn exactly(value: u64) -> Self {
         Self { min: value, max: value }
     }
 
-    pub(super) const fn new(min: u64, max: u64) -> Self {
+    pub(crate) const fn new(min: u64, max: u64) -> Self {
         Self { min, max }
     }
 
-    pub(super) fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
     }
 
-    pub(super) fn times(self, other: Self) -> Self {
+    pub(crate) fn times(self, other: Self) -> Self {
         Self { min: self.min.saturating_mul(other.min), max: self.max.saturating_mul(other.max) }
     }
 
     /// Times a factor, rounded up.
-    pub(super) fn scaled(self, factor: f64) -> Self {
+    pub(crate) fn scaled(self, factor: f64) -> Self {
         Self { min: scale(self.min, factor), max: scale(self.max, factor) }
     }
 
     /// The range that spans both.
-    pub(super) fn union(self, other: Self) -> Self {
+    pub(crate) fn union(self, other: Self) -> Self {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 }
 
 /// The size, or the range of all sizes.
-pub(super) fn or_unknown(size: Option<Range>) -> Range {
+pub(crate) fn or_unknown(size: Option<Range>) -> Range {
     size.unwrap_or(Range::UNKNOWN)
 }
 

@@ -1,11 +1,11 @@
 //! The rules of a schema evaluated on one value, as the API server evaluates them on a schema's own defaults.
 //!
-//! What is known here is the language itself with bools, numbers, strings, lists and maps, its macros, and the
-//! functions on strings and lists. Everything else (times, quantities, addresses, optionals…) is not known, and a rule
-//! that comes to it has no result: what is found is certain, what is not found may still be rejected.
+//! The evaluator supports the language with bools, numbers, strings, lists and maps, its macros, and the functions on strings
+//! and lists. A rule that needs anything else (times, quantities, addresses, optionals…) has no result. A reported rule is
+//! therefore certainly rejected by the API server; a rule that is not reported may still be.
 //!
-//! Evaluation is metered twice, in a [`Budget`]: with Kubernetes' own costs, whose limits the API server enforces, and
-//! with the work that is really done here, which Kubernetes' costs underestimate.
+//! A [`Budget`] limits two things: Kubernetes' own costs, whose limits the API server enforces, and the work that this
+//! evaluator does, which Kubernetes' costs underestimate.
 
 use std::rc::Rc;
 
@@ -17,22 +17,23 @@ use super::budget::Budget;
 use super::eval_functions::call;
 use super::library;
 use super::report::Step;
-use super::schema::{Additional, Rule, Schema};
+use super::schema::{AdditionalProperties, Rule, Schema};
+use super::server::Server;
 use super::stop::{NO_KEY, Stop};
 use super::value::{Map, Outcome, Val};
-use super::{names, parse};
+use super::{decl, names, parse};
 
 /// How deep an expression may be nested.
 const MAX_DEPTH: usize = 100;
 
-/// A rule that a value breaks.
+/// A rule that a value does not satisfy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
-    /// The way from the schema of the value to the schema that has the rule.
+pub struct BrokenRule {
+    /// The path from the schema of the value to the schema that contains the rule.
     pub path: Vec<Step>,
     /// Which of the schema's rules.
     pub rule: usize,
-    /// Why the rule has no result; nothing where the result is `false`.
+    /// Why the rule could not be evaluated; `None` if its result is `false`.
     pub error: Option<&'static str>,
 }
 
@@ -43,20 +44,43 @@ pub struct Broken {
 /// Source: `Validator.Validate` of apiextensions-apiserver (`pkg/apiserver/schema/cel/validation.go`), with the value
 /// as the old one too, as `ValidateDefaults` evaluates them.
 #[must_use]
-pub fn broken_rule(schema: &Schema<'_>, value: &Json, budget: &mut Budget) -> Option<Broken> {
-    find(schema, value, &mut Vec::new(), budget)
+pub fn broken_rule(schema: &Schema<'_>, value: &Json, budget: &mut Budget) -> Option<BrokenRule> {
+    find(schema, value, false, &mut Vec::new(), budget)
 }
 
-fn find(schema: &Schema<'_>, value: &Json, path: &mut Vec<Step>, budget: &mut Budget) -> Option<Broken> {
+/// Returns the first rule that a resource breaks, as [`broken_rule`] does for the schema of its version: rules of the whole
+/// resource can read `kind`, `apiVersion`, `metadata.name` and `metadata.generateName`, which the schema need not declare.
+///
+/// Source: `WithTypeAndObjectMeta` of apiextensions-apiserver (`pkg/apiserver/schema/cel/model/schemas.go`).
+#[must_use]
+pub fn rule_broken_by_resource(
+    schema: &Schema<'_>,
+    resource: &Json,
+    budget: &mut Budget,
+) -> Option<BrokenRule> {
+    find(schema, resource, true, &mut Vec::new(), budget)
+}
+
+fn find(
+    schema: &Schema<'_>,
+    value: &Json,
+    is_resource: bool,
+    path: &mut Vec<Step>,
+    budget: &mut Budget,
+) -> Option<BrokenRule> {
     if value.is_null() {
         return None;
     }
     if !schema.rules.is_empty() && !schema.embedded_resource {
-        let own = converted(schema, value);
+        let own = if is_resource && !decl::has_meta(schema) {
+            converted_resource(schema, value)
+        } else {
+            converted(schema, value)
+        };
         for (index, rule) in schema.rules.iter().enumerate() {
             if budget.is_spent() {
                 let error = Some(SCHEMA_BUDGET);
-                return Some(Broken { path: path.clone(), rule: index, error });
+                return Some(BrokenRule { path: path.clone(), rule: index, error });
             }
             budget.begin();
             let outcome = holds(rule, &own, budget);
@@ -68,12 +92,12 @@ fn find(schema: &Schema<'_>, value: &Json, path: &mut Vec<Step>, budget: &mut Bu
                 Err(Stop::Error(error)) => Some(error),
                 _ => continue,
             };
-            return Some(Broken { path: path.clone(), rule: index, error });
+            return Some(BrokenRule { path: path.clone(), rule: index, error });
         }
     }
     let mut within = |step: Step, schema: &Schema<'_>, value: &Json| {
         path.push(step);
-        let found = find(schema, value, path, budget);
+        let found = find(schema, value, false, path, budget);
         path.pop();
         found
     };
@@ -99,7 +123,8 @@ fn holds(rule: &Rule<'_>, own: &Val, budget: &mut Budget) -> Outcome {
     if rule.optional_old_self.is_some() {
         return Err(Stop::Unknown);
     }
-    let ast = parse::parse(rule.rule, library::kubernetes().dialect).map_err(|_| Stop::Unknown)?;
+    let ast = parse::parse(rule.rule, library::kubernetes().dialect, &Server::new(Server::NEWEST))
+        .map_err(|_| Stop::Unknown)?;
     let variables = vec![("self", Ok(own.clone())), ("oldSelf", Ok(own.clone()))];
     Evaluation { ast: &ast, variables, budget, depth: 0 }.value(ast.root)
 }
@@ -132,11 +157,11 @@ fn converted(schema: &Schema<'_>, value: &Json) -> Val {
         }
         ("object", Json::Object(_)) if schema.embedded_resource => Val::Opaque,
         ("object", Json::Object(map)) => match &schema.additional_properties {
-            Additional::Schema(schema) => {
+            AdditionalProperties::Schema(schema) => {
                 let entries = map.iter().map(|(key, value)| (key.as_str().into(), converted(schema, value)));
                 Val::Map(Rc::new(Map::sorted(entries.collect())))
             }
-            Additional::Unset if !schema.properties.is_empty() => {
+            AdditionalProperties::Unset if !schema.properties.is_empty() => {
                 let field = |(key, value): (&String, &Json)| {
                     let property = schema.property(key)?;
                     Some((names::escape(key)?.into_owned(), converted(property, value)))
@@ -149,6 +174,27 @@ fn converted(schema: &Schema<'_>, value: &Json) -> Val {
         },
         _ => Val::Opaque,
     }
+}
+
+/// The value that expressions see of a resource whose schema does not declare what every resource has.
+fn converted_resource(schema: &Schema<'_>, value: &Json) -> Val {
+    let Json::Object(map) = value else { return Val::Opaque };
+    let text = |value: &Json| value.as_str().map_or(Val::Opaque, Val::string);
+    let field = |(key, value): (&String, &Json)| {
+        let converted = match key.as_str() {
+            "kind" | "apiVersion" => text(value),
+            "metadata" => {
+                let names = ["generateName", "name"].into_iter();
+                let fields = names.filter_map(|name| Some((name.to_owned(), text(value.get(name)?))));
+                Val::Object(Rc::new(fields.collect()))
+            }
+            _ => converted(schema.property(key)?, value),
+        };
+        Some((names::escape(key)?.into_owned(), converted))
+    };
+    let mut fields: Vec<_> = map.iter().filter_map(field).collect();
+    fields.sort_by(|a, b| a.0.cmp(&b.0));
+    Val::Object(Rc::new(fields))
 }
 
 struct Evaluation<'a, 's> {

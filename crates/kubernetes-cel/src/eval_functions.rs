@@ -14,7 +14,7 @@ const INVALID_NUMBER: Stop = Stop::Error("invalid number");
 
 /// Calls a function. If `member` is set, the first value is the receiver. The cost of the call is charged to `budget`
 /// first.
-pub(super) fn call(function: &str, member: bool, values: &[Val], budget: &mut Budget) -> Outcome {
+pub(crate) fn call(function: &str, member: bool, values: &[Val], budget: &mut Budget) -> Outcome {
     charge(function, values, budget)?;
     match values {
         [value] => one(function, member, value, budget),

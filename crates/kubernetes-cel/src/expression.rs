@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use super::compile::{Environment, compile};
 use super::decl::{DeclId, Declarations};
 use super::library;
-use super::report::{self, Fault, Faults};
+use super::report::{self, ExpressionError, ExpressionErrors};
+use super::server::Server;
 use super::types::{self, Data, Ty, Types};
 
 /// The variables of webhooks' expressions (apiserver `admission/plugin/cel/compile.go`).
@@ -21,16 +22,20 @@ struct Admission {
 /// rejected.
 ///
 /// # Errors
-/// All problems of the expression.
-pub fn check_match_condition(expression: &str) -> Result<(), Faults> {
+/// All errors of the expression.
+pub fn check_match_condition(expression: &str, server: &Server) -> Result<(), ExpressionErrors> {
     static ADMISSION: OnceLock<Admission> = OnceLock::new();
     let admission = ADMISSION.get_or_init(Admission::new);
     let text = expression.trim();
     if text.is_empty() {
-        return Err(Faults(vec![Fault { message: "the expression is empty".to_owned(), place: None }]));
+        return Err(ExpressionErrors(vec![ExpressionError {
+            message: "the expression is empty".to_owned(),
+            position: None,
+        }]));
     }
     let environment = Environment {
         library: library::kubernetes(),
+        server,
         variables: &admission.variables,
         declarations: &admission.declarations,
         root: None,
@@ -46,13 +51,14 @@ pub fn check_match_condition(expression: &str) -> Result<(), Faults> {
 /// use `properties`, a list of maps with `type` and `value`, and call `semver_compare`.
 ///
 /// # Errors
-/// All problems of the expression.
-pub fn check_constraint(rule: &str) -> Result<(), Faults> {
+/// All errors of the expression.
+pub fn check_constraint(rule: &str) -> Result<(), ExpressionErrors> {
     let mut types = library::olm().types.clone();
     let property = types.map(types::STRING, types::ANY);
     let properties = types.list(property);
     let environment = Environment {
         library: library::olm(),
+        server: &Server::new(Server::NEWEST),
         variables: &[("properties", properties)],
         declarations: &Declarations::default(),
         root: None,
@@ -68,23 +74,23 @@ fn compile_single(
     text: &str,
     environment: &Environment<'_>,
     types: &mut Types,
-) -> Result<Ty, Faults> {
+) -> Result<Ty, ExpressionErrors> {
     let compiled = compile(text, environment, types).map_err(|faults| {
         let skipped = u32::try_from(skipped).unwrap_or(u32::MAX);
-        let place = |at: u32| Some(report::place(source, at.saturating_add(skipped)));
-        Faults(
+        let position = |at: u32| Some(report::position(source, at.saturating_add(skipped)));
+        ExpressionErrors(
             faults
                 .into_iter()
-                .map(|fault| Fault { place: place(fault.at), message: fault.message })
+                .map(|fault| ExpressionError { position: position(fault.at), message: fault.message })
                 .collect(),
         )
     })?;
     Ok(compiled.ty)
 }
 
-fn no_bool(types: &Types, ty: Ty) -> Faults {
+fn no_bool(types: &Types, ty: Ty) -> ExpressionErrors {
     let message = format!("expected type bool, found {}", types.name(ty));
-    Faults(vec![Fault { message, place: None }])
+    ExpressionErrors(vec![ExpressionError { message, position: None }])
 }
 
 impl Admission {
@@ -188,7 +194,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn match_conditions() {
+    fn match_conditions_have_the_api_servers_verdicts() {
+        let server = Server::new(34);
         for expression in [
             "true",
             "  request.operation == 'CREATE'\n",
@@ -201,7 +208,7 @@ mod tests {
             "request.options == null || request.dryRun",
             "object.spec.replicas > 1.5",
         ] {
-            assert_eq!(check_match_condition(expression), Ok(()), "{expression}");
+            assert_eq!(check_match_condition(expression, &server), Ok(()), "{expression}");
         }
         for expression in [
             "",
@@ -218,15 +225,15 @@ mod tests {
             "object.name.matches('[')",
             "['a'].distinct().size() == 1",
         ] {
-            assert!(check_match_condition(expression).is_err(), "{expression}");
+            assert!(check_match_condition(expression, &server).is_err(), "{expression}");
         }
-        let faults = check_match_condition("\n  request.x == 1").unwrap_err();
-        assert_eq!(faults.0[0].place, Some((2, 10)));
+        let faults = check_match_condition("\n  request.x == 1", &server).unwrap_err();
+        assert_eq!(faults.0[0].position, Some((2, 10)));
         assert!(faults.to_string().ends_with("(line 2, column 10 of the expression)"), "{faults}");
     }
 
     #[test]
-    fn constraints() {
+    fn constraints_have_olms_verdicts() {
         for rule in [
             "properties.exists(p, p.type == 'olm.package' && p.value.packageName == 'a')",
             "properties.exists(p, p.type == 'olm.package' && (semver_compare(p.value.version, '1.0.0') >= 0))",

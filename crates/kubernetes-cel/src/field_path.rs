@@ -1,14 +1,14 @@
 //! Validation of a rule's `fieldPath` against the schema of the rule (`ValidFieldPath` of apiextensions-apiserver).
 
-use super::schema::{Additional, Schema};
+use super::schema::{AdditionalProperties, Schema};
 
 /// Validates a path as the API server does.
 ///
 /// # Errors
 /// The reason why the path is invalid.
-pub(super) fn check(path: &str, schema: &Schema<'_>) -> Result<(), String> {
+pub(crate) fn check(path: &str, schema: &Schema<'_>) -> Result<(), String> {
     let mut tokens = Tokens { rest: path };
-    let mut at = Place::At(schema);
+    let mut at = PathTarget::At(schema);
     while let Some(token) = tokens.next() {
         let name = match token {
             "." => tokens.next().ok_or("missing name after `.`")?.to_owned(),
@@ -35,23 +35,23 @@ pub(super) fn check(path: &str, schema: &Schema<'_>) -> Result<(), String> {
 }
 
 /// The position of a path in the schema.
-enum Place<'s, 'a> {
+enum PathTarget<'s, 'a> {
     At(&'s Schema<'a>),
     /// Inside `additionalProperties: true`, which has no schema.
     Nowhere,
 }
 
-impl Place<'_, '_> {
+impl PathTarget<'_, '_> {
     fn step(self, name: &str) -> Result<Self, String> {
-        let nothing = || format!("the schema does not declare `{name}`");
-        let Self::At(schema) = self else { return Err(nothing()) };
+        let undeclared = || format!("the schema does not declare `{name}`");
+        let Self::At(schema) = self else { return Err(undeclared()) };
         if !schema.properties.is_empty() {
-            return schema.property(name).map(Self::At).ok_or_else(nothing);
+            return schema.property(name).map(Self::At).ok_or_else(undeclared);
         }
         match &schema.additional_properties {
-            Additional::Schema(values) => Ok(Self::At(values)),
-            Additional::Bool(_) => Ok(Self::Nowhere),
-            Additional::Unset => Err(nothing()),
+            AdditionalProperties::Schema(values) => Ok(Self::At(values)),
+            AdditionalProperties::Bool(_) => Ok(Self::Nowhere),
+            AdditionalProperties::Unset => Err(undeclared()),
         }
     }
 }
@@ -111,7 +111,7 @@ mod tests {
         let string = || Schema { kind: "string", ..Schema::default() };
         let map = Schema {
             kind: "object",
-            additional_properties: Additional::Schema(Box::new(string())),
+            additional_properties: AdditionalProperties::Schema(Box::new(string())),
             ..Schema::default()
         };
         Schema {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_follow_the_schema() {
+    fn field_paths_follow_the_schema() {
         for path in [".name", "['name']", ".labels.any", ".labels['a.b']", "['it\\'s']", ""] {
             assert_eq!(check(path, &schema()), Ok(()), "{path}");
         }

@@ -9,7 +9,7 @@ use super::types::{self, Data, Scalar, Types};
 ///
 /// # Errors
 /// What is wrong, and the element that it is about if it is about one.
-pub(super) fn check(
+pub(crate) fn check(
     text: &str,
     args: &[Id],
     ast: &Ast<'_>,

@@ -4,7 +4,7 @@ use super::ast::Fault;
 
 /// The kinds of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Ident,
     EscapedIdent,
     Int,
@@ -45,17 +45,17 @@ pub(super) enum Kind {
 
 /// One token: its kind and its bytes in the source.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) start: u32,
-    pub(super) end: u32,
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
 }
 
 /// Returns all tokens of `source`, ending with [`Kind::End`]. If `escapes` is set, names may be quoted with backticks.
 ///
 /// # Errors
 /// The first invalid character, or the first string that is not terminated or has an invalid escape sequence.
-pub(super) fn tokens(source: &str, escapes: bool) -> Result<Vec<Token>, Fault> {
+pub(crate) fn tokens(source: &str, escapes: bool) -> Result<Vec<Token>, Fault> {
     let bytes = source.as_bytes();
     let mut out = Vec::with_capacity(bytes.len() / 3 + 1);
     let mut at = 0;
@@ -194,7 +194,7 @@ fn digits(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The end of an exponent at `at`, or `at` itself where there is none.
+/// Returns the end of the exponent at `at`, or `at` itself if there is none.
 fn exponent(bytes: &[u8], at: usize) -> usize {
     if !matches!(bytes.get(at), Some(b'e' | b'E')) {
         return at;

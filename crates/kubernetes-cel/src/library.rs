@@ -4,57 +4,94 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use super::server::Server;
 use super::types::{self, Data, Scalar, Ty, Types};
 
 /// One signature of a function.
 #[derive(Debug)]
-pub(super) struct Overload {
-    pub(super) id: &'static str,
+pub(crate) struct Overload {
+    pub(crate) id: &'static str,
     /// Whether the first argument stands before the dot.
-    pub(super) member: bool,
-    pub(super) args: Vec<Ty>,
-    pub(super) result: Ty,
+    pub(crate) member: bool,
+    pub(crate) args: Vec<Ty>,
+    pub(crate) result: Ty,
     /// Whether it has type parameters.
-    pub(super) open: bool,
+    pub(crate) open: bool,
+    /// The versions that have it.
+    versions: Versions,
+}
+
+impl Overload {
+    /// Returns whether the server has the overload.
+    pub(crate) fn is_in(&self, server: &Server) -> bool {
+        self.versions.contain(server)
+    }
+}
+
+/// The minor versions of Kubernetes whose servers compile new expressions with something.
+#[derive(Debug, Clone, Copy, Default)]
+struct Versions {
+    since: Option<u16>,
+    until: Option<u16>,
+}
+
+impl Versions {
+    const fn since(minor: u16) -> Self {
+        Self { since: Some(minor), until: None }
+    }
+
+    fn contain(self, server: &Server) -> bool {
+        self.since.is_none_or(|minor| server.since(minor))
+            && self.until.is_none_or(|minor| !server.since(minor))
+    }
 }
 
 /// Something that a name stands for without being a variable.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
-    pub(super) ty: Ty,
+pub(crate) struct KnownName {
+    pub(crate) ty: Ty,
     /// Whether it is a constant rather than a type.
-    pub(super) constant: bool,
+    pub(crate) constant: bool,
     /// Whether the evaluator finds it; cel-go's checker knows more names than its evaluator.
-    pub(super) evaluates: bool,
+    pub(crate) evaluates: bool,
+    /// The versions that have it.
+    versions: Versions,
 }
 
 /// All functions and names of one environment.
 #[derive(Debug)]
-pub(super) struct Library {
-    pub(super) types: Types,
+pub(crate) struct Library {
+    pub(crate) types: Types,
     functions: HashMap<&'static str, Vec<Overload>>,
-    names: HashMap<&'static str, Known>,
+    names: HashMap<&'static str, KnownName>,
     messages: HashMap<&'static str, Vec<(&'static str, Ty)>>,
-    pub(super) dialect: Dialect,
+    pub(crate) dialect: Dialect,
 }
 
 /// How an environment differs from cel-go's plainest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 // Each is a switch of cel-go's of its own.
 #[allow(clippy::struct_excessive_bools)]
-pub(super) struct Dialect {
+pub(crate) struct Dialect {
     /// What Kubernetes enables: optional syntax, macros with two variables, comparisons of
     /// different kinds of numbers, the checks of literals, and folding of constants.
-    pub(super) kubernetes: bool,
-    /// The list library's macro.
-    pub(super) lists: bool,
-    /// Field names between backticks, as cel-go reads them from 0.27 on.
-    pub(super) escapes: bool,
+    pub(crate) kubernetes: bool,
+    /// Field names between backticks in every version; Kubernetes reads them since [`ESCAPES`].
+    pub(crate) escapes: bool,
 }
+
+/// The first version of Kubernetes that reads field names between backticks: cel-go does from 0.27 on.
+pub(crate) const ESCAPES: u16 = 37;
+/// The first version of Kubernetes with macros of two variables (cel-go `ext.TwoVarComprehensions`).
+pub(crate) const TWO_VARIABLES: u16 = 33;
+/// The first version of Kubernetes with the list library (cel-go `ext.Lists`).
+pub(crate) const LIST_LIBRARY: u16 = 35;
+/// The first version of Kubernetes with the types of addresses.
+const ADDRESSES: u16 = 31;
 
 /// How many type parameters overloads may name (`A`, `B`, `K`, `V`, `T`); those made while
 /// checking are numbered from here on.
-pub(super) const NAMED_PARAMS: u32 = 5;
+pub(crate) const NAMED_PARAMS: u32 = 5;
 
 const FUNCTIONS: &str = include_str!("functions.txt");
 const KUBERNETES: &str = include_str!("functions_kubernetes.txt");
@@ -74,27 +111,28 @@ const WRAPPERS: &[(&str, Scalar)] = &[
     ("google.protobuf.StringValue", Scalar::String),
 ];
 
-/// The library of Kubernetes 1.34 for new expressions: everything up to its minimum compatibility version, 1.33, which
-/// excludes the list library.
-pub(super) fn kubernetes() -> &'static Library {
+/// The libraries of all versions of Kubernetes for new expressions; what is in one of them depends on the [`Server`].
+pub(crate) fn kubernetes() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
-    let dialect = Dialect { kubernetes: true, lists: false, escapes: false };
-    LIBRARY.get_or_init(|| Library::new(&[FUNCTIONS, KUBERNETES], dialect))
-}
-
-/// [`kubernetes`] and the list library, as a server has it whose minimum compatibility version is 1.34.
-pub(super) fn kubernetes_with_lists() -> &'static Library {
-    static LIBRARY: OnceLock<Library> = OnceLock::new();
-    let dialect = Dialect { kubernetes: true, lists: true, escapes: false };
+    let dialect = Dialect { kubernetes: true, escapes: false };
     LIBRARY.get_or_init(|| Library::new(&[FUNCTIONS, KUBERNETES, LISTS], dialect))
 }
 
 /// The library of `olm.constraint` (operator-framework/api `pkg/constraints/cel.go`): the
 /// standard library and its own `semver_compare`.
-pub(super) fn olm() -> &'static Library {
+pub(crate) fn olm() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
-    let dialect = Dialect { kubernetes: false, lists: false, escapes: true };
+    let dialect = Dialect { kubernetes: false, escapes: true };
     LIBRARY.get_or_init(|| Library::new(&[FUNCTIONS, OLM], dialect))
+}
+
+/// Parses the versions of an overload: `1.34` for those since 1.34, `-1.37` for those before 1.37.
+fn marked(marker: &str) -> Versions {
+    let minor = |text: &str| text.strip_prefix("1.").and_then(|minor| minor.parse().ok());
+    match marker.strip_prefix('-') {
+        Some(until) => Versions { since: None, until: minor(until) },
+        None => Versions { since: minor(marker), until: None },
+    }
 }
 
 impl Library {
@@ -115,27 +153,40 @@ impl Library {
     }
 
     /// A function's overloads.
-    pub(super) fn function(&self, name: &str) -> Option<&[Overload]> {
+    pub(crate) fn function(&self, name: &str) -> Option<&[Overload]> {
         self.functions.get(name).map(Vec::as_slice)
     }
 
-    /// A function's name as the library holds it.
-    pub(super) fn function_name(&self, name: &str) -> Option<&'static str> {
-        self.functions.get_key_value(name).map(|(name, _)| *name)
+    /// A function's name as the library holds it, if the server has one of its overloads.
+    pub(crate) fn function_name(&self, name: &str, server: &Server) -> Option<&'static str> {
+        let (name, overloads) = self.functions.get_key_value(name)?;
+        overloads.iter().any(|overload| overload.is_in(server)).then_some(*name)
     }
 
-    /// All functions' names.
-    pub(super) fn function_names(&self) -> impl Iterator<Item = &'static str> {
-        self.functions.keys().copied()
+    /// Returns why the server does not have a function that other versions have.
+    pub(crate) fn unavailable(&self, name: &str, server: &Server) -> Option<String> {
+        let overloads = self.functions.get(name)?;
+        if overloads.iter().any(|overload| overload.is_in(server)) {
+            return None;
+        }
+        let since = overloads.iter().filter_map(|overload| overload.versions.since).min()?;
+        Some(format!("function `{name}` requires Kubernetes 1.{since}"))
+    }
+
+    /// All functions' names in the newest version.
+    pub(crate) fn function_names(&self) -> impl Iterator<Item = &'static str> {
+        let is_kept = |overloads: &[Overload]| overloads.iter().any(|one| one.versions.until.is_none());
+        self.functions.iter().filter(move |(_, overloads)| is_kept(overloads)).map(|(name, _)| *name)
     }
 
     /// What a (dotted) name stands for.
-    pub(super) fn name(&self, name: &str) -> Option<(&'static str, Known)> {
-        self.names.get_key_value(name).map(|(name, known)| (*name, *known))
+    pub(crate) fn name(&self, name: &str, server: &Server) -> Option<(&'static str, KnownName)> {
+        let (name, known) = self.names.get_key_value(name)?;
+        known.versions.contain(server).then_some((*name, *known))
     }
 
     /// Whether a message of this name exists, and a field's type.
-    pub(super) fn message_field(&self, message: &str, field: &str) -> Option<Ty> {
+    pub(crate) fn message_field(&self, message: &str, field: &str) -> Option<Ty> {
         let fields = self.messages.get(message)?;
         fields.iter().find(|(name, _)| *name == field).map(|(_, ty)| *ty)
     }
@@ -154,13 +205,24 @@ impl Library {
                 Some(rest) => (rest, true),
                 None => (signature, false),
             };
+            let (signature, versions) = match signature.split_once(" @") {
+                Some((signature, marker)) => (signature, marked(marker)),
+                None => (signature, Versions::default()),
+            };
             let Some((id, rest)) = signature.split_once('(') else { continue };
             let Some((args, result)) = rest.rsplit_once(") ") else { continue };
             let args: Vec<Ty> =
                 args.split("; ").filter(|arg| !arg.is_empty()).map(|arg| self.ty(arg)).collect();
             let result = self.ty(result);
             let open = self.types.is_open(result) || args.iter().any(|arg| self.types.is_open(*arg));
-            self.functions.entry(function).or_default().push(Overload { id, member, args, result, open });
+            self.functions.entry(function).or_default().push(Overload {
+                id,
+                member,
+                args,
+                result,
+                open,
+                versions,
+            });
         }
     }
 
@@ -227,15 +289,17 @@ impl Library {
             ),
         ];
         for (name, ty) in evaluated {
-            self.declare(name, ty, true);
+            self.declare(name, ty, true, Versions::default());
         }
         if self.dialect.kubernetes {
             for name in ["optional_type", "net.IP", "net.CIDR"] {
                 let ty = self.types.make(Data::Opaque(name));
-                self.declare(name, ty, true);
+                let is_address = name.starts_with("net.");
+                let versions = if is_address { Versions::since(ADDRESSES) } else { Versions::default() };
+                self.declare(name, ty, true, versions);
             }
-            self.declare("duration", types::DURATION, false);
-            self.declare("timestamp", types::TIMESTAMP, false);
+            self.declare("duration", types::DURATION, false, Versions::default());
+            self.declare("timestamp", types::TIMESTAMP, false, Versions::default());
         }
         let (dyn_list, dyn_map) = (self.types.list(types::DYN), self.types.map(types::STRING, types::DYN));
         let unevaluated = [
@@ -245,20 +309,21 @@ impl Library {
             ("google.protobuf.Struct", dyn_map),
         ];
         for (name, ty) in unevaluated {
-            self.declare(name, ty, false);
+            self.declare(name, ty, false, Versions::default());
         }
         for (name, scalar) in WRAPPERS {
             let ty = self.types.make(Data::Wrapper(*scalar));
-            self.declare(name, ty, false);
+            self.declare(name, ty, false, Versions::default());
         }
-        let constant = Known { ty: types::INT, constant: true, evaluates: true };
+        let constant =
+            KnownName { ty: types::INT, constant: true, evaluates: true, versions: Versions::default() };
         self.names.insert("google.protobuf.NullValue.NULL_VALUE", constant);
     }
 
-    fn declare(&mut self, name: &'static str, ty: Ty, evaluates: bool) {
+    fn declare(&mut self, name: &'static str, ty: Ty, evaluates: bool, versions: Versions) {
         // The name `type` itself stands for the type of types.
         let ty = self.types.make(Data::Type(ty));
-        self.names.insert(name, Known { ty, constant: false, evaluates });
+        self.names.insert(name, KnownName { ty, constant: false, evaluates, versions });
     }
 
     fn declare_messages(&mut self) {

@@ -3,7 +3,7 @@
 use super::ast::Literal;
 
 /// A string token (quotes, and `r` if it has one, included) into its value.
-pub(super) fn string(token: &str) -> Result<String, &'static str> {
+pub(crate) fn string(token: &str) -> Result<String, &'static str> {
     let (body, raw) = body(token);
     if raw || !body.contains('\\') {
         return Ok(body);
@@ -21,7 +21,7 @@ pub(super) fn string(token: &str) -> Result<String, &'static str> {
 }
 
 /// A bytes token (`b`, quotes, and `r` if it has one, included) into its value.
-pub(super) fn bytes(token: &str) -> Result<Vec<u8>, &'static str> {
+pub(crate) fn bytes(token: &str) -> Result<Vec<u8>, &'static str> {
     let (body, raw) = body(&token[1..]);
     if raw || !body.contains('\\') {
         return Ok(body.into_bytes());
@@ -76,21 +76,21 @@ fn escape(rest: &str) -> Option<(u32, bool, usize)> {
 }
 
 /// An integer token, negative where a minus sign belongs to it.
-pub(super) fn int(token: &str, negative: bool) -> Option<Literal> {
+pub(crate) fn int(token: &str, negative: bool) -> Option<Literal> {
     let (digits, radix) = token.strip_prefix("0x").map_or((token, 10), |hex| (hex, 16));
     let text = if negative { format!("-{digits}") } else { digits.to_owned() };
     i64::from_str_radix(&text, radix).ok().map(Literal::Int)
 }
 
 /// An unsigned integer token, its `u` included.
-pub(super) fn uint(token: &str) -> Option<Literal> {
+pub(crate) fn uint(token: &str) -> Option<Literal> {
     let token = &token[..token.len() - 1];
     let (digits, radix) = token.strip_prefix("0x").map_or((token, 10), |hex| (hex, 16));
     u64::from_str_radix(digits, radix).ok().map(Literal::Uint)
 }
 
 /// A floating point token. A number that does not fit into 64 bits is rejected, as in Go.
-pub(super) fn double(token: &str, negative: bool) -> Option<Literal> {
+pub(crate) fn double(token: &str, negative: bool) -> Option<Literal> {
     let value: f64 = token.parse().ok()?;
     value.is_finite().then_some(Literal::Double(if negative { -value } else { value }))
 }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes() {
+    fn escapes_are_replaced() {
         assert_eq!(string(r#""a\tb\x41\u00e9\101""#).unwrap(), "a\tbAéA");
         assert_eq!(string(r"r'\d'").unwrap(), r"\d");
         assert_eq!(string("'''a\r\n\"b'''").unwrap(), "a\n\"b");
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges() {
+    fn numbers_outside_of_their_range_are_rejected() {
         assert_eq!(int("9223372036854775808", true), Some(Literal::Int(i64::MIN)));
         assert_eq!(int("9223372036854775808", false), None);
         assert_eq!(int("0x7fffffffffffffff", false), Some(Literal::Int(i64::MAX)));

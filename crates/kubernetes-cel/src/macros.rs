@@ -5,16 +5,17 @@
 use std::borrow::Cow;
 
 use super::ast::{Entry, Expr, Fault, FieldInit, Fold, Id, Literal, Nodes};
-use super::library::Dialect;
+use super::library::{Dialect, LIST_LIBRARY, TWO_VARIABLES};
+use super::server::Server;
 
 /// How many nodes the macros of one expression may make. cel-go has no such limit: nested
 /// `optMap` doubles its operand each time until the API server's time or memory is spent.
 const MAX_NODES: usize = 400_000;
 
 /// The name of the variable that a fold builds its result in; no expression can name it.
-pub(super) const ACCUMULATOR: &str = "@result";
+pub(crate) const ACCUMULATOR: &str = "@result";
 /// The name that cel-go gave it before; still forbidden as a loop variable.
-pub(super) const OLD_ACCUMULATOR: &str = "__result__";
+pub(crate) const OLD_ACCUMULATOR: &str = "__result__";
 const UNUSED: &str = "#unused";
 const SORT_INPUT: &str = "@__sortBy_input__";
 
@@ -22,9 +23,10 @@ const SORT_INPUT: &str = "@__sortBy_input__";
 ///
 /// # Errors
 /// A macro whose arguments do not fit it.
-pub(super) fn expand(
+pub(crate) fn expand(
     nodes: &mut Nodes<'_>,
     dialect: Dialect,
+    server: &Server,
     at: u32,
     function: &str,
     target: Option<Id>,
@@ -32,6 +34,7 @@ pub(super) fn expand(
 ) -> Result<Option<Id>, Fault> {
     // Those that Kubernetes adds to the standard ones.
     let more = dialect.kubernetes;
+    let two = |server: &Server| more && server.since(TWO_VARIABLES);
     let mut make = Maker { nodes, at };
     let id = match (function, target, args) {
         ("has", None, [arg]) => make.has(*arg)?,
@@ -39,7 +42,9 @@ pub(super) fn expand(
             let bound = make.one_variable(*var)?;
             make.quantifier(function, range, bound, *predicate)
         }
-        ("all" | "exists" | "existsOne" | "exists_one", Some(range), [var, var2, predicate]) if more => {
+        ("all" | "exists" | "existsOne" | "exists_one", Some(range), [var, var2, predicate])
+            if two(server) =>
+        {
             let bound = make.two_variables(*var, *var2)?;
             make.quantifier(function, range, bound, *predicate)
         }
@@ -50,20 +55,24 @@ pub(super) fn expand(
         ("map", Some(range), [var, rest @ ..]) if matches!(rest.len(), 1 | 2) => {
             make.map(range, *var, rest)?
         }
-        ("transformList", Some(range), [var, var2, rest @ ..]) if more && matches!(rest.len(), 1 | 2) => {
+        ("transformList", Some(range), [var, var2, rest @ ..])
+            if matches!(rest.len(), 1 | 2) && two(server) =>
+        {
             let bound = make.two_variables(*var, *var2)?;
             let (filter, transform) = split(rest);
             make.list(range, bound, filter, transform)
         }
         ("transformMap" | "transformMapEntry", Some(range), [var, var2, rest @ ..])
-            if more && matches!(rest.len(), 1 | 2) =>
+            if matches!(rest.len(), 1 | 2) && two(server) =>
         {
             let bound = make.two_variables(*var, *var2)?;
             make.transform_map(range, bound, rest, function == "transformMapEntry")
         }
         ("optMap", Some(operand), [var, value]) if more => make.optional(operand, *var, *value, true)?,
         ("optFlatMap", Some(operand), [var, value]) if more => make.optional(operand, *var, *value, false)?,
-        ("sortBy", Some(operand), [var, key]) if dialect.lists => make.sort_by(operand, *var, *key)?,
+        ("sortBy", Some(operand), [var, key]) if more && server.since(LIST_LIBRARY) => {
+            make.sort_by(operand, *var, *key)?
+        }
         _ => return Ok(None),
     };
     if nodes.count() > MAX_NODES {

@@ -28,12 +28,12 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Whether a name is one of the language's own.
-pub(super) fn is_reserved(name: &str) -> bool {
+pub(crate) fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 
 /// The name by which expressions select a property; `None` where none can.
-pub(super) fn escape(name: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn escape(name: &str) -> Option<Cow<'_, str>> {
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -70,7 +70,7 @@ mod tests {
     use super::escape;
 
     #[test]
-    fn names_are_escaped_as_kubernetes_does() {
+    fn names_are_escaped_as_in_kubernetes() {
         let cases = [
             ("plain", Some("plain")),
             ("namespace", Some("__namespace__")),

@@ -9,12 +9,13 @@ use std::borrow::Cow;
 
 use super::ast::{Ast, Entry, Expr, Fault, FieldInit, Id, Literal, Nodes};
 use super::lex::{self, Kind, Token};
-use super::library::Dialect;
+use super::library::{Dialect, ESCAPES};
 use super::literal;
 use super::macros;
+use super::server::Server;
 
 /// The longest expression, in code points (cel-go `expressionSizeCodePointLimit`).
-pub(super) const MAX_CODE_POINTS: usize = 100_000;
+pub(crate) const MAX_CODE_POINTS: usize = 100_000;
 /// How deep any one grammar rule may be within itself, and how deep the tree may be
 /// (cel-go `maxRecursionDepth`).
 const MAX_DEPTH: u32 = 250;
@@ -47,7 +48,7 @@ const RESERVED: &[&str] = &[
 ///
 /// # Errors
 /// What is not CEL, and what exceeds cel-go's limits.
-pub(super) fn parse(source: &str, dialect: Dialect) -> Result<Ast<'_>, Fault> {
+pub(crate) fn parse<'s>(source: &'s str, dialect: Dialect, server: &Server) -> Result<Ast<'s>, Fault> {
     let points = source.chars().count();
     if points > MAX_CODE_POINTS {
         return Err(Fault::new(
@@ -55,13 +56,14 @@ pub(super) fn parse(source: &str, dialect: Dialect) -> Result<Ast<'_>, Fault> {
             format!("expression of {points} characters exceeds the limit of {MAX_CODE_POINTS}"),
         ));
     }
-    let tokens = lex::tokens(source, dialect.escapes)?;
+    let tokens = lex::tokens(source, dialect.escapes || (source.contains('`') && server.since(ESCAPES)))?;
     let mut parser = Parser {
         source,
         tokens,
         at: 0,
         nodes: Nodes::default(),
         dialect,
+        server,
         expr_depth: 0,
         relation_depth: 0,
         calc_depth: 0,
@@ -82,22 +84,23 @@ struct Built {
 }
 
 /// Reads what one rule of the grammar describes.
-type Rule<'s> = fn(&mut Parser<'s>) -> Result<Built, Fault>;
+type Rule<'s, 'v> = fn(&mut Parser<'s, 'v>) -> Result<Built, Fault>;
 
 /// Reads tokens and builds nodes.
-struct Parser<'s> {
+struct Parser<'s, 'v> {
     source: &'s str,
     tokens: Vec<Token>,
     at: usize,
     nodes: Nodes<'s>,
     /// Which macros and notations exist.
     dialect: Dialect,
+    server: &'v Server,
     expr_depth: u32,
     relation_depth: u32,
     calc_depth: u32,
 }
 
-impl<'s> Parser<'s> {
+impl<'s> Parser<'s, '_> {
     fn peek(&self) -> Token {
         self.tokens[self.at.min(self.tokens.len() - 1)]
     }
@@ -175,7 +178,7 @@ impl<'s> Parser<'s> {
 
     /// A chain of `||` whose terms are chains of `&&`, each made a balanced tree as cel-go does.
     fn logic(&mut self, operator: Kind) -> Result<Built, Fault> {
-        let (function, term): (_, Rule<'s>) = match operator {
+        let (function, term): (_, Rule<'s, '_>) = match operator {
             Kind::Or => ("_||_", |parser| parser.logic(Kind::And)),
             _ => ("_&&_", Self::relation),
         };
@@ -323,8 +326,15 @@ impl<'s> Parser<'s> {
         };
         let (args, height) = self.arguments()?;
         let height = Self::above(open.start, left.height.max(height))?;
-        let id = match macros::expand(&mut self.nodes, self.dialect, open.start, field, Some(left.id), &args)?
-        {
+        let id = match macros::expand(
+            &mut self.nodes,
+            self.dialect,
+            self.server,
+            open.start,
+            field,
+            Some(left.id),
+            &args,
+        )? {
             Some(id) => id,
             None => self
                 .node(open.start, Expr::Call { target: Some(left.id), function: Cow::Borrowed(field), args }),
@@ -411,10 +421,12 @@ impl<'s> Parser<'s> {
             return Ok(self.build(token.start, 0, Expr::Ident(name)));
         };
         let (args, height) = self.arguments()?;
-        let id = match macros::expand(&mut self.nodes, self.dialect, open.start, &name, None, &args)? {
-            Some(id) => id,
-            None => self.node(open.start, Expr::Call { target: None, function: name, args }),
-        };
+        let id =
+            match macros::expand(&mut self.nodes, self.dialect, self.server, open.start, &name, None, &args)?
+            {
+                Some(id) => id,
+                None => self.node(open.start, Expr::Call { target: None, function: name, args }),
+            };
         Ok(Built { id, height })
     }
 

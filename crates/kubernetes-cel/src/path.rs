@@ -17,33 +17,33 @@ struct Steps<'a> {
 
 /// A path; empty if a value cannot be reached from a variable.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Path<'a> {
+pub(crate) struct Path<'a> {
     steps: Rc<RefCell<Steps<'a>>>,
     length: usize,
 }
 
 impl<'a> Path<'a> {
     /// The path of a variable.
-    pub(super) fn variable(name: &'a str) -> Self {
+    pub(crate) fn variable(name: &'a str) -> Self {
         Self { steps: Rc::new(RefCell::new(Steps { all: vec![name], capacity: 1 })), length: 1 }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.length == 0
     }
 
     /// The variable that the path starts at.
-    pub(super) fn first(&self) -> Option<&'a str> {
+    pub(crate) fn first(&self) -> Option<&'a str> {
         (self.length > 0).then(|| self.steps.borrow().all[0])
     }
 
     /// Calls `each` with every step after the variable until it returns false; returns whether it never did.
-    pub(super) fn walk(&self, mut each: impl FnMut(&'a str) -> bool) -> bool {
+    pub(crate) fn walk(&self, mut each: impl FnMut(&'a str) -> bool) -> bool {
         self.steps.borrow().all[..self.length].iter().skip(1).all(|step| each(step))
     }
 
     /// The path with one more step.
-    pub(super) fn append(&self, step: &'a str) -> Self {
+    pub(crate) fn append(&self, step: &'a str) -> Self {
         let length = self.length + 1;
         let mut steps = self.steps.borrow_mut();
         if self.length < steps.capacity {
@@ -61,7 +61,7 @@ impl<'a> Path<'a> {
     }
 
     /// The path with one more step, in memory of its own.
-    pub(super) fn copied(&self, step: &'a str) -> Self {
+    pub(crate) fn copied(&self, step: &'a str) -> Self {
         let mut all = self.steps.borrow().all[..self.length].to_vec();
         all.push(step);
         let capacity = all.len();
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(text(&c), "self.a.b.c");
         let d = three.append("d");
         assert_eq!(text(&d), "self.a.b.d");
-        assert_eq!(text(&c), "self.a.b.d", "the fourth place is one for both");
+        assert_eq!(text(&c), "self.a.b.d", "both share the fourth element");
         let own = three.copied("e");
         assert_eq!((text(&own), text(&d)), ("self.a.b.e".to_owned(), "self.a.b.d".to_owned()));
     }

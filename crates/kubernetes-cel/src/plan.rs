@@ -12,7 +12,7 @@ use crate::go_regex::GoRegex;
 ///
 /// # Errors
 /// The first error of the API server's planner.
-pub(super) fn plan(ast: &Ast<'_>, checked: &Checked, types: &Types, fold: bool) -> Result<(), Fault> {
+pub(crate) fn plan(ast: &Ast<'_>, checked: &Checked, types: &Types, fold: bool) -> Result<(), Fault> {
     Planner { ast, checked, types, fold }.visit(ast.root).map(|_| ())
 }
 
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conversions_that_fail_are_found() {
+    fn constant_conversions_that_fail_are_found() {
         let text = |text: &str| Constant::Literal(Literal::String(text.to_owned()));
         assert!(convert("int", &text("12")).is_some());
         assert!(convert("int", &text("x")).is_none());

@@ -30,7 +30,7 @@ pub enum Field {
     FieldPath,
     /// `optionalOldSelf`.
     OptionalOldSelf,
-    /// No rule's field: the schema as a whole.
+    /// Not a field of a rule: the schema as a whole.
     Schema,
 }
 
@@ -50,7 +50,7 @@ impl Field {
     }
 }
 
-/// Something that the API server rejects.
+/// A reason why the API server rejects a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
@@ -62,38 +62,38 @@ pub struct Problem {
     pub field: Field,
     /// What is wrong, and what to do.
     pub message: String,
-    /// Where in the expression, as line and column from 1.
-    pub place: Option<(usize, usize)>,
+    /// Line and column in the expression, from 1; `None` if the problem is about the expression as a whole.
+    pub position: Option<(usize, usize)>,
 }
 
-/// Something wrong with a single expression.
+/// An error of a single expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ExpressionError {
     /// What is wrong, and what to do.
     pub message: String,
-    /// Where in the expression, as line and column from 1.
-    pub place: Option<(usize, usize)>,
+    /// Line and column in the expression, from 1; `None` if the problem is about the expression as a whole.
+    pub position: Option<(usize, usize)>,
 }
 
-/// Everything wrong with a single expression, at least one thing.
+/// All errors of a single expression, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Faults(pub Vec<Fault>);
+pub struct ExpressionErrors(pub Vec<ExpressionError>);
 
-impl fmt::Display for Faults {
-    /// Writes the first fault; what follows is often its consequence.
+impl fmt::Display for ExpressionErrors {
+    /// Writes the first error; those after it are often its consequences.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(first) = self.0.first() else { return Ok(()) };
         f.write_str(&first.message)?;
-        match first.place {
+        match first.position {
             Some((line, column)) => write!(f, " (line {line}, column {column} of the expression)"),
             None => Ok(()),
         }
     }
 }
 
-impl std::error::Error for Faults {}
+impl std::error::Error for ExpressionErrors {}
 
-/// What an expression costs at worst.
+/// The estimated cost of an expression: the maximum for any object that the schema allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {
     /// The path from the root to the schema that contains the rule.
@@ -106,20 +106,20 @@ pub struct Cost {
     pub estimate: u64,
     /// How often it can be evaluated for one object.
     pub times: u64,
-    /// Both multiplied: what is held against the limits.
+    /// `estimate` times `times`, which is compared with the limits.
     pub cost: u64,
 }
 
 impl Cost {
-    /// The expression as people find it.
-    pub(super) fn name(&self) -> String {
-        let path = path_text(&self.path);
+    /// Returns the path of the expression in the schema.
+    pub(crate) fn name(&self) -> String {
+        let path = format_path(&self.path);
         let dot = if path.is_empty() { "" } else { "." };
         format!("{path}{dot}x-kubernetes-validations[{}].{}", self.rule, self.field.name())
     }
 }
 
-/// Everything that was found.
+/// What [`check_schema`](crate::check_schema) found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -131,9 +131,9 @@ pub struct Report {
     pub total: u64,
 }
 
-/// A path as it is written in a manifest.
+/// Formats a path as it is written in a manifest: `properties[spec].items`.
 #[must_use]
-pub fn path_text(path: &[Step]) -> String {
+pub fn format_path(path: &[Step]) -> String {
     let mut out = String::new();
     for step in path {
         if !out.is_empty() {
@@ -150,8 +150,8 @@ pub fn path_text(path: &[Step]) -> String {
     out
 }
 
-/// The line and column, from 1, of a byte of a text.
-pub(super) fn place(text: &str, at: u32) -> (usize, usize) {
+/// Returns the line and column, from 1, of a byte of a string.
+pub(crate) fn position(text: &str, at: u32) -> (usize, usize) {
     let before = &text.as_bytes()[..(at as usize).min(text.len())];
     let line = before.split(|byte| *byte == b'\n').count();
     let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
@@ -159,7 +159,7 @@ pub(super) fn place(text: &str, at: u32) -> (usize, usize) {
 }
 
 /// Returns the message for a cost that exceeds its limit. The factor has the API server's format.
-pub(super) fn too_expensive(what: &str, cost: u64, limit: u64) -> String {
+pub(crate) fn too_expensive(what: &str, cost: u64, limit: u64) -> String {
     // Costs and limits are estimates; a factor of them needs no more than a float holds.
     #[allow(clippy::cast_precision_loss)]
     let factor = cost as f64 / limit as f64;
@@ -178,15 +178,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn factors_are_the_api_servers() {
+    fn factor_has_the_api_servers_format() {
         assert!(too_expensive("it", 14_000_000, 10_000_000).contains("1.400000x"));
         assert!(too_expensive("it", 15_000_000, 10_000_000).contains(" 1.5x"));
         assert!(too_expensive("it", u64::MAX, 10_000_000).contains("more than 100x"));
     }
 
     #[test]
-    fn places_count_characters() {
-        assert_eq!(place("é == 1 &&\n é.x", 15), (2, 4));
-        assert_eq!(place("a", 0), (1, 1));
+    fn position_counts_characters() {
+        assert_eq!(position("é == 1 &&\n é.x", 15), (2, 4));
+        assert_eq!(position("a", 0), (1, 1));
     }
 }

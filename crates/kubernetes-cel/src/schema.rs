@@ -4,9 +4,9 @@
 /// the caller's tree. How deep schemas nest is for the caller to limit.
 #[derive(Debug, Clone, Default)]
 pub struct Schema<'a> {
-    /// `type`, empty where there is none.
+    /// `type`; empty if it is not set.
     pub kind: &'a str,
-    /// `format`, empty where there is none.
+    /// `format`; empty if it is not set.
     pub format: &'a str,
     /// `x-kubernetes-int-or-string`.
     pub int_or_string: bool,
@@ -19,7 +19,7 @@ pub struct Schema<'a> {
     /// `properties`, in any order.
     pub properties: Vec<(&'a str, Schema<'a>)>,
     /// `additionalProperties`.
-    pub additional_properties: Additional<'a>,
+    pub additional_properties: AdditionalProperties<'a>,
     /// `required`.
     pub required: Vec<&'a str>,
     /// `enum`: each value that is a string; `None` for those that are not.
@@ -36,9 +36,9 @@ pub struct Schema<'a> {
     pub rules: Vec<Rule<'a>>,
 }
 
-/// `additionalProperties`.
+/// The value of `additionalProperties`.
 #[derive(Debug, Clone, Default)]
-pub enum Additional<'a> {
+pub enum AdditionalProperties<'a> {
     /// Not set.
     #[default]
     Unset,
@@ -67,25 +67,25 @@ pub struct Rule<'a> {
 }
 
 impl<'a> Schema<'a> {
-    /// The schema of a property.
-    pub(super) fn property(&self, name: &str) -> Option<&Schema<'a>> {
+    /// Returns the schema of a property.
+    pub(crate) fn property(&self, name: &str) -> Option<&Schema<'a>> {
         self.properties.iter().find(|(property, _)| *property == name).map(|(_, schema)| schema)
     }
 
-    /// The schema of a map's values.
-    pub(super) fn value_schema(&self) -> Option<&Schema<'a>> {
+    /// Returns the schema of a map's values.
+    pub(crate) fn value_schema(&self) -> Option<&Schema<'a>> {
         match &self.additional_properties {
-            Additional::Schema(schema) => Some(schema),
+            AdditionalProperties::Schema(schema) => Some(schema),
             _ => None,
         }
     }
 
-    /// By how much an element of this schema multiplies the number of its children; `None` where
-    /// nothing bounds it (`extractMaxElements`).
-    pub(super) fn max_elements(&self) -> Option<u64> {
+    /// Returns by how much an element of this schema multiplies the number of its children; `None` if there is no limit
+    /// (`extractMaxElements`).
+    pub(crate) fn max_elements(&self) -> Option<u64> {
         let bound = |limit: Option<i64>| limit.map(|limit| u64::try_from(limit).unwrap_or(0));
         match self.kind {
-            "object" if !matches!(self.additional_properties, Additional::Unset) => {
+            "object" if !matches!(self.additional_properties, AdditionalProperties::Unset) => {
                 bound(self.max_properties)
             }
             "array" => bound(self.max_items),

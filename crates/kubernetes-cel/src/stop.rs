@@ -1,15 +1,15 @@
-//! What stops an evaluation.
+//! The reasons why an evaluation ends without a value.
 
-/// Why there is no value.
+/// Why an expression has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// It is not known here.
+pub(crate) enum Stop {
+    /// The expression uses something that this evaluator does not support.
     Unknown,
-    /// The API server does not come to a value either.
+    /// The evaluation fails, on an API server as well.
     Error(&'static str),
     /// The evaluation costs more than the API server allows for one rule.
     Cost,
 }
 
-/// There is no such key or field.
-pub(super) const NO_KEY: Stop = Stop::Error("no such key");
+/// The map or object has no such key or field.
+pub(crate) const NO_KEY: Stop = Stop::Error("no such key");

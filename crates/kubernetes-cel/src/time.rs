@@ -5,12 +5,12 @@ const FIRST: i64 = -62_135_596_800;
 const LAST: i64 = 253_402_300_799;
 
 /// Whether seconds since 1970 are within the years 1 to 9999.
-pub(super) fn in_range(seconds: i64) -> bool {
+pub(crate) fn in_range(seconds: i64) -> bool {
     (FIRST..=LAST).contains(&seconds)
 }
 
 /// Nanoseconds of a duration as `time.ParseDuration` reads it: `1h30m`, `-1.5s`, `0`.
-pub(super) fn duration(text: &str) -> Option<i64> {
+pub(crate) fn duration(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
@@ -78,7 +78,7 @@ fn fraction_of(digits: &str, unit: u64) -> u64 {
 }
 
 /// Seconds since 1970 of a time as Go's `time.RFC3339` layout reads it.
-pub(super) fn timestamp(text: &str) -> Option<i64> {
+pub(crate) fn timestamp(text: &str) -> Option<i64> {
     let mut scan = Scan { rest: text };
     let year = scan.number(4)?;
     scan.literal('-')?;
@@ -108,7 +108,7 @@ pub(super) fn timestamp(text: &str) -> Option<i64> {
 }
 
 /// A duration as CEL's `string()` writes it: seconds.
-pub(super) fn format_duration(nanoseconds: i64) -> String {
+pub(crate) fn format_duration(nanoseconds: i64) -> String {
     let (seconds, rest) =
         (nanoseconds.unsigned_abs() / 1_000_000_000, nanoseconds.unsigned_abs() % 1_000_000_000);
     let sign = if nanoseconds < 0 { "-" } else { "" };
@@ -120,7 +120,7 @@ pub(super) fn format_duration(nanoseconds: i64) -> String {
 }
 
 /// A time as CEL's `string()` writes it, in UTC and without fractions.
-pub(super) fn format_timestamp(seconds: i64) -> String {
+pub(crate) fn format_timestamp(seconds: i64) -> String {
     let (mut days, time) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // Not later than the year sought.
     let mut year = 1970 + if days < 0 { days.div_euclid(365) } else { days / 366 };
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations() {
+    fn durations_are_parsed_as_in_go() {
         assert_eq!(duration("1h30m"), Some(5_400_000_000_000));
         assert_eq!(duration("-1.5s"), Some(-1_500_000_000));
         assert_eq!(duration(".5us"), Some(500));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn written_as_they_are_read() {
+    fn durations_are_formatted_as_they_are_parsed() {
         for seconds in [FIRST, LAST, 0, -1, 1_709_204_400, 951_782_400] {
             assert_eq!(timestamp(&format_timestamp(seconds)), Some(seconds));
         }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps() {
+    fn timestamps_are_parsed_as_in_go() {
         assert_eq!(timestamp("1970-01-01T00:00:00Z"), Some(0));
         assert_eq!(timestamp("2024-02-29T12:00:00.5+01:00"), Some(1_709_204_400));
         assert_eq!(timestamp("0001-01-01T00:00:00Z"), Some(FIRST));

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 /// A type, as its number in [`Types`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Ty(u32);
+pub(crate) struct Ty(u32);
 
 /// The scalar types that a protobuf wrapper makes nullable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Scalar {
+pub(crate) enum Scalar {
     Bool,
     Bytes,
     Double,
@@ -20,7 +20,7 @@ pub(super) enum Scalar {
 
 /// What a type is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Data {
+pub(crate) enum Data {
     Dyn,
     Any,
     Error,
@@ -32,7 +32,7 @@ pub(super) enum Data {
     List(Ty),
     Map(Ty, Ty),
     Optional(Ty),
-    /// A type with a name and nothing to look into.
+    /// A type with a name and without fields.
     Opaque(&'static str),
     /// A message of protobuf's or a Kubernetes library's.
     Message(&'static str),
@@ -50,7 +50,7 @@ macro_rules! constants {
         const CONSTANTS: &[Data] = &[$($data),*];
     };
     (@number $n:expr, $name:ident, $($rest:ident,)*) => {
-        pub(super) const $name: Ty = Ty($n);
+        pub(crate) const $name: Ty = Ty($n);
         constants!(@number $n + 1, $($rest,)*);
     };
     (@number $n:expr,) => {};
@@ -74,7 +74,7 @@ constants! {
 
 /// Every type that exists, each once.
 #[derive(Debug, Clone)]
-pub(super) struct Types {
+pub(crate) struct Types {
     data: Vec<Data>,
     /// Whether a type parameter occurs in it.
     open: Vec<bool>,
@@ -103,7 +103,7 @@ impl Default for Types {
 
 impl Types {
     /// The type that `data` describes.
-    pub(super) fn make(&mut self, data: Data) -> Ty {
+    pub(crate) fn make(&mut self, data: Data) -> Ty {
         if let Some(ty) = self.index.get(&data) {
             return *ty;
         }
@@ -124,12 +124,12 @@ impl Types {
     }
 
     /// How many types there are.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.data.len()
     }
 
     /// Removes all types but the first `count`: those of one expression are not used by the next.
-    pub(super) fn truncate(&mut self, count: usize) {
+    pub(crate) fn truncate(&mut self, count: usize) {
         for data in self.data.drain(count..) {
             self.index.remove(&data);
         }
@@ -138,30 +138,30 @@ impl Types {
         self.sizes.truncate(count);
     }
 
-    pub(super) fn list(&mut self, element: Ty) -> Ty {
+    pub(crate) fn list(&mut self, element: Ty) -> Ty {
         self.make(Data::List(element))
     }
 
-    pub(super) fn map(&mut self, key: Ty, value: Ty) -> Ty {
+    pub(crate) fn map(&mut self, key: Ty, value: Ty) -> Ty {
         self.make(Data::Map(key, value))
     }
 
-    pub(super) fn optional(&mut self, inner: Ty) -> Ty {
+    pub(crate) fn optional(&mut self, inner: Ty) -> Ty {
         self.make(Data::Optional(inner))
     }
 
     /// What the type is.
-    pub(super) fn get(&self, ty: Ty) -> Data {
+    pub(crate) fn get(&self, ty: Ty) -> Data {
         self.data[ty.0 as usize]
     }
 
     /// Whether a type parameter occurs in it.
-    pub(super) fn is_open(&self, ty: Ty) -> bool {
+    pub(crate) fn is_open(&self, ty: Ty) -> bool {
         self.open[ty.0 as usize]
     }
 
     /// `dyn` and `any`, that everything fits.
-    pub(super) fn is_dyn(&self, ty: Ty) -> bool {
+    pub(crate) fn is_dyn(&self, ty: Ty) -> bool {
         matches!(self.get(ty), Data::Dyn | Data::Any)
     }
 
@@ -170,7 +170,7 @@ impl Types {
     }
 
     /// What an optional holds.
-    pub(super) fn inside_optional(&self, ty: Ty) -> Option<Ty> {
+    pub(crate) fn inside_optional(&self, ty: Ty) -> Option<Ty> {
         match self.get(ty) {
             Data::Optional(inner) => Some(inner),
             _ => None,
@@ -178,7 +178,7 @@ impl Types {
     }
 
     /// Whether two types are the same; a wrapper is the same as what it wraps.
-    pub(super) fn same(&mut self, left: Ty, right: Ty) -> bool {
+    pub(crate) fn same(&mut self, left: Ty, right: Ty) -> bool {
         left == right
             || ((self.wrapped[left.0 as usize] || self.wrapped[right.0 as usize])
                 && self.unwrap(left) == self.unwrap(right))
@@ -195,7 +195,7 @@ impl Types {
     }
 
     /// The type with its named parameters made those numbered from `base` on.
-    pub(super) fn shift(&mut self, ty: Ty, base: u32) -> Ty {
+    pub(crate) fn shift(&mut self, ty: Ty, base: u32) -> Ty {
         match self.get(ty) {
             Data::Param(number) => self.make(Data::Param(base + number)),
             data if self.is_open(ty) => self.rebuild(data, &mut |types, part| types.shift(part, base)),
@@ -215,7 +215,7 @@ impl Types {
     }
 
     /// The name of a type in messages.
-    pub(super) fn name(&self, ty: Ty) -> String {
+    pub(crate) fn name(&self, ty: Ty) -> String {
         match self.get(ty) {
             Data::Dyn => "dyn".to_owned(),
             Data::Any => "any".to_owned(),
@@ -252,14 +252,14 @@ impl Scalar {
 
 /// The current bindings of type parameters.
 #[derive(Debug, Default)]
-pub(super) struct Mapping {
+pub(crate) struct Mapping {
     bound: HashMap<u32, Ty>,
     /// What to put back when an attempt fails.
     trail: Vec<(u32, Option<Ty>)>,
     /// How many steps all attempts together have taken.
-    pub(super) steps: usize,
+    pub(crate) steps: usize,
     /// How many bindings cel-go copies for all attempts together.
-    pub(super) copies: usize,
+    pub(crate) copies: usize,
 }
 
 impl Mapping {
@@ -289,12 +289,12 @@ impl Mapping {
     }
 
     /// Whether a value of `from` may stand where `to` is wanted; learns what parameters are.
-    pub(super) fn assignable(&mut self, types: &mut Types, from: Ty, to: Ty) -> bool {
+    pub(crate) fn assignable(&mut self, types: &mut Types, from: Ty, to: Ty) -> bool {
         self.attempt(|mapping| mapping.fits(types, from, to))
     }
 
     /// [`Mapping::assignable`] for each of two lists of one length.
-    pub(super) fn all_assignable(&mut self, types: &mut Types, from: &[Ty], to: &[Ty]) -> bool {
+    pub(crate) fn all_assignable(&mut self, types: &mut Types, from: &[Ty], to: &[Ty]) -> bool {
         from.len() == to.len()
             && self.attempt(|mapping| from.iter().zip(to).all(|(from, to)| mapping.fits(types, *from, *to)))
     }
@@ -388,7 +388,7 @@ impl Mapping {
 
     /// The type with its parameters replaced by what they stand for; those that stand for nothing
     /// by `dyn` if `close`.
-    pub(super) fn substitute(&mut self, types: &mut Types, ty: Ty, close: bool) -> Ty {
+    pub(crate) fn substitute(&mut self, types: &mut Types, ty: Ty, close: bool) -> Ty {
         // cel-go writes the type out to look it up.
         self.copies = self.copies.saturating_add(types.sizes[ty.0 as usize] / 8);
         if !types.is_open(ty) {
@@ -407,7 +407,7 @@ impl Mapping {
 }
 
 /// The more general of two types that fit each other.
-pub(super) fn most_general(types: &mut Types, left: Ty, right: Ty) -> Ty {
+pub(crate) fn most_general(types: &mut Types, left: Ty, right: Ty) -> Ty {
     if less_specific(types, left, right) { left } else { right }
 }
 

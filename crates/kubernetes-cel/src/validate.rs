@@ -12,7 +12,7 @@ use crate::go_regex::GoRegex;
 ///
 /// # Errors
 /// All invalid literals.
-pub(super) fn validate(ast: &Ast<'_>, checked: &Checked, types: &mut Types) -> Result<(), Vec<Fault>> {
+pub(crate) fn validate(ast: &Ast<'_>, checked: &Checked, types: &mut Types) -> Result<(), Vec<Fault>> {
     let mut validator = Validator { ast, checked, types, faults: Vec::new() };
     validator.visit(ast.root, false);
     if validator.faults.is_empty() { Ok(()) } else { Err(validator.faults) }

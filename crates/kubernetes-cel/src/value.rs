@@ -7,11 +7,11 @@ use super::budget::Budget;
 use super::stop::Stop;
 
 /// The result of an evaluation.
-pub(super) type Outcome = Result<Val, Stop>;
+pub(crate) type Outcome = Result<Val, Stop>;
 
 /// A value.
 #[derive(Debug, Clone)]
-pub(super) enum Val {
+pub(crate) enum Val {
     Null,
     Bool(bool),
     Int(i64),
@@ -24,33 +24,33 @@ pub(super) enum Val {
     Map(Rc<Map>),
     /// The fields of an object, by the names that expressions have for them, sorted by these.
     Object(Rc<Vec<(String, Val)>>),
-    /// Something of which nothing is known.
+    /// A value that is unknown here.
     Opaque,
 }
 
 /// The entries of a map.
 #[derive(Debug)]
-pub(super) struct Map {
-    pub(super) entries: Vec<(Val, Val)>,
+pub(crate) struct Map {
+    pub(crate) entries: Vec<(Val, Val)>,
     /// Whether all keys are strings, and sorted.
     sorted: bool,
 }
 
 impl Map {
     /// The map of entries in the order of the expression.
-    pub(super) fn literal(entries: Vec<(Val, Val)>) -> Self {
+    pub(crate) fn literal(entries: Vec<(Val, Val)>) -> Self {
         Self { entries, sorted: false }
     }
 
     /// The map of entries whose keys are strings.
-    pub(super) fn sorted(mut entries: Vec<(Rc<str>, Val)>) -> Self {
+    pub(crate) fn sorted(mut entries: Vec<(Rc<str>, Val)>) -> Self {
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         let entries = entries.into_iter().map(|(key, value)| (Val::String(key), value)).collect();
         Self { entries, sorted: true }
     }
 
     /// The value of a key.
-    pub(super) fn get(&self, key: &Val, budget: &mut Budget) -> Result<Option<Val>, Stop> {
+    pub(crate) fn get(&self, key: &Val, budget: &mut Budget) -> Result<Option<Val>, Stop> {
         if let (true, Val::String(key)) = (self.sorted, key) {
             let compare = |(known, _): &(Val, Val)| match known {
                 Val::String(known) => (**known).cmp(key),
@@ -69,16 +69,16 @@ impl Map {
 }
 
 impl Val {
-    pub(super) fn string(text: impl Into<Rc<str>>) -> Self {
+    pub(crate) fn string(text: impl Into<Rc<str>>) -> Self {
         Self::String(text.into())
     }
 
-    pub(super) fn list(items: Vec<Self>) -> Self {
+    pub(crate) fn list(items: Vec<Self>) -> Self {
         Self::List(Rc::new(items))
     }
 
     /// The size that Kubernetes' costs go by.
-    pub(super) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         let size = match self {
             Self::String(text) => text.chars().count(),
             Self::List(items) | Self::Keyed(items) => items.len(),
@@ -92,13 +92,13 @@ impl Val {
     }
 
     /// A length as an int.
-    pub(super) fn length(length: usize) -> Outcome {
+    pub(crate) fn length(length: usize) -> Outcome {
         i64::try_from(length).map(Self::Int).map_err(|_| Stop::Unknown)
     }
 }
 
 /// Whether two values are equal: numbers by what they say, values of other types never.
-pub(super) fn equal(a: &Val, b: &Val, budget: &mut Budget) -> Result<bool, Stop> {
+pub(crate) fn equal(a: &Val, b: &Val, budget: &mut Budget) -> Result<bool, Stop> {
     budget.work(1)?;
     Ok(match (a, b) {
         (Val::Opaque | Val::Keyed(_), _) | (_, Val::Opaque | Val::Keyed(_)) => return Err(Stop::Unknown),
@@ -130,7 +130,7 @@ pub(super) fn equal(a: &Val, b: &Val, budget: &mut Budget) -> Result<bool, Stop>
             all
         }
         (a, b) if is_number(a) && is_number(b) => compare(a, b)? == Some(Ordering::Equal),
-        // Of maps and objects that are compared with each other nothing is known.
+        // The comparison of a map with an object has no known result.
         (Val::Map(_), Val::Object(_)) | (Val::Object(_), Val::Map(_)) => return Err(Stop::Unknown),
         _ => false,
     })
@@ -140,12 +140,12 @@ fn is_number(value: &Val) -> bool {
     matches!(value, Val::Int(_) | Val::Uint(_) | Val::Double(_))
 }
 
-/// Which of two values is less; nothing where one is no number.
+/// Returns which of two numbers is less; `None` if one is not a number.
 #[expect(
     clippy::cast_precision_loss,
     reason = "numbers that a double does not hold are not compared with one"
 )]
-pub(super) fn compare(a: &Val, b: &Val) -> Result<Option<Ordering>, Stop> {
+pub(crate) fn compare(a: &Val, b: &Val) -> Result<Option<Ordering>, Stop> {
     const EXACT: u64 = 1 << 53;
     let double = |value: &Val| match value {
         Val::Double(value) => Ok(*value),

@@ -3,29 +3,38 @@
 //!
 //! | module | contents | may import | feature |
 //! | --- | --- | --- | --- |
-//! | [`labels`] | the names of the labels of OLM's images | nothing | |
-//! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels` | |
-//! | [`mod@reference`] | names of images | nothing | |
-//! | `blocking` | work that must not run beside transfers | nothing | `registry` |
-//! | [`registry`] | the distribution protocol: a client, and a small server | `layout`, `reference`, `blocking` | `registry`; `server` for the server |
-//! | [`place`] | where images are, and copying between any two places | `layout`, `registry`, `blocking` | `registry` |
+//! | [`labels`] | the names of the labels of OLM's images | – | |
+//! | [`platform`] | the platforms of images | – | |
+//! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels`, `platform` | `layout` |
+//! | [`mod@reference`] | names of images | – | |
+//! | [`open_files`] | the limit of open files, for transfers of many layers | – | `registry` |
+//! | [`plain`] | errors of the system, of TLS and of HTTP in plain words | – | `transport` |
+//! | `blocking` | work that must not run beside transfers | – | `registry` |
+//! | [`registry`] | the distribution protocol: a client, signatures, and a small server | `layout`, `reference`, `blocking`, `plain` | `registry`; `sign` for signatures, `server` for the server |
+//! | [`location`] | where images are, and copying between any two of these | `layout`, `registry`, `blocking` | `registry` |
 //!
-//! Both features are on by default.
+//! `registry` is on by default. Without any feature, nothing here does I/O.
 
-#[cfg(all(doctest, feature = "server"))]
+#[cfg(all(doctest, feature = "registry"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
 #[cfg(feature = "registry")]
 mod blocking;
 pub mod labels;
+#[cfg(feature = "layout")]
 #[cfg_attr(
     not(feature = "registry"),
     expect(dead_code, unused_imports, reason = "places and registries use them")
 )]
 pub mod layout;
 #[cfg(feature = "registry")]
-pub mod place;
+pub mod location;
+#[cfg(feature = "registry")]
+pub mod open_files;
+#[cfg(feature = "transport")]
+pub mod plain;
+pub mod platform;
 pub mod reference;
 #[cfg(feature = "registry")]
 pub mod registry;

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_the_expression_is_what_distribution_says() {
+    fn names_differ_from_the_expression_as_in_distribution() {
         let parse = |text: &str| text.parse::<Reference>();
         assert!(parse("[2001:db8::1]:5000/a/b").is_ok());
         assert!(parse("[::1]/a").is_ok());

@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::{CustomResource, ResourceExt};
 use operator_runtime::cli::NoArgs;
-use operator_runtime::conditions::State::{False, True};
-use operator_runtime::controller::{Children, Exists, Invalid, Observed, Owns, Reconciler};
+use operator_runtime::conditions::ConditionStatus::{False, True};
+use operator_runtime::controller::{Children, Error, Exists, Observed, Reconciler, Watches};
 use operator_runtime::crd::Crd;
 use operator_runtime::{Identity, Operator};
 use schemars::JsonSchema;
@@ -40,11 +40,11 @@ struct Greetings;
 impl Reconciler for Greetings {
     type Object = Greeting;
 
-    fn owns(&self, owns: &mut Owns) {
-        owns.child::<ConfigMap, Exists>();
+    fn watches(&self, watches: &mut Watches) {
+        watches.child::<ConfigMap, Exists>();
     }
 
-    fn desired(&self, greeting: &Greeting, _: &Observed) -> Result<Children, Invalid> {
+    fn desired(&self, greeting: &Greeting, _: &Observed) -> Result<Children, Error> {
         let mut children = Children::new();
         children.add(ConfigMap {
             metadata: ObjectMeta { name: Some(greeting.name_any()), ..ObjectMeta::default() },
@@ -78,6 +78,6 @@ const IDENTITY: Identity = Identity {
 
 fn main() -> std::process::ExitCode {
     operator_runtime::main(&IDENTITY, |_: &NoArgs| {
-        Operator::new(IDENTITY).crd(Crd::of::<Greeting>()).controller(Greetings)
+        Operator::new(IDENTITY).crd(Crd::new::<Greeting>()).controller(Greetings)
     })
 }

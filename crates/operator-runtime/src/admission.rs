@@ -4,66 +4,72 @@
 //! be reachable, and they delay every write.
 
 use crate::controller::{Invalid, Key};
-use crate::conversion::{self, CONVERT_PATH, Conversion};
+use crate::conversion::{self, CONVERT_PATH, Conversion, ConversionRequest};
+use crate::reviews;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::Resource;
-use kube::core::ApiResource;
+use kube::core::{ApiResource, DynamicObject};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
 
-/// The parts of an `admission.k8s.io/v1` review that are used.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Review {
-    request: Option<Request>,
-}
+pub use kube::core::admission::{AdmissionRequest, Operation};
 
-/// A request to admit an object.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Request {
-    uid: String,
-    /// `CREATE`, `UPDATE` or `DELETE`.
-    #[serde(default)]
-    pub operation: String,
-    /// The object as it is to be stored; null if it is deleted.
-    #[serde(default)]
-    pub object: Value,
-    /// The object as it is stored; null if it is created.
-    #[serde(default)]
-    pub old_object: Value,
-    /// Namespace of the object.
-    #[serde(default)]
-    pub namespace: String,
-    /// Name of the object; may be empty when it is created.
-    #[serde(default)]
-    pub name: String,
-}
+/// A request to admit an object of any kind.
+pub type Request = AdmissionRequest<DynamicObject>;
 
-impl Request {
+/// What most webhooks need of a request.
+pub trait RequestExt {
     /// Parses the object.
     ///
     /// # Errors
     /// If it does not have the form of `K`; [`Decision::denied`] takes the error as it is.
-    pub fn parse<K: DeserializeOwned>(&self) -> Result<K, Invalid> {
-        K::deserialize(&self.object).map_err(|error| Invalid::new(format!("spec: {error}")))
-    }
+    fn parse<K: DeserializeOwned>(&self) -> Result<K, Invalid>;
+
+    /// Returns the spec of the object as it is to be stored; null if it has none or is deleted.
+    fn spec(&self) -> &Value;
+
+    /// Returns the spec of the object as it is stored; null if it has none or is created.
+    fn old_spec(&self) -> &Value;
 
     /// Whether an update leaves the spec as it is: finalizers and labels of an object that was stored earlier can then be
     /// changed even if it is invalid.
-    #[must_use]
-    pub fn keeps_spec(&self) -> bool {
-        !self.old_object.is_null() && self.object["spec"] == self.old_object["spec"]
+    fn keeps_spec(&self) -> bool;
+
+    /// Returns namespace and name of the object; the name may be empty when it is created.
+    fn key(&self) -> Key;
+}
+
+impl RequestExt for Request {
+    fn parse<K: DeserializeOwned>(&self) -> Result<K, Invalid> {
+        let object = self.object.as_ref().ok_or_else(|| Invalid::new("missing field `object`"))?;
+        let value = serde_json::to_value(object).map_err(Invalid::new)?;
+        serde_json::from_value(value).map_err(|error| Invalid::new(format!("spec: {error}")))
     }
 
-    /// Returns namespace and name of the object.
-    #[must_use]
-    pub fn key(&self) -> Key {
-        Key { namespace: self.namespace.clone(), name: self.name.clone() }
+    fn spec(&self) -> &Value {
+        spec_of(self.object.as_ref())
     }
+
+    fn old_spec(&self) -> &Value {
+        spec_of(self.old_object.as_ref())
+    }
+
+    fn keeps_spec(&self) -> bool {
+        self.old_object.is_some() && self.spec() == self.old_spec()
+    }
+
+    fn key(&self) -> Key {
+        Key { namespace: self.namespace.clone().unwrap_or_default(), name: self.name.clone() }
+    }
+}
+
+fn spec_of(object: Option<&DynamicObject>) -> &Value {
+    object.map_or(&Value::Null, |object| &object.data["spec"])
 }
 
 /// The decision about a request.
@@ -112,12 +118,15 @@ impl Decision {
 /// Decides about a request.
 type Decide = Arc<dyn Fn(&Request) -> Decision + Send + Sync>;
 
+/// Responds to a conversion request.
+type Respond = Arc<dyn Fn(&ConversionRequest<'_>) -> Vec<u8> + Send + Sync>;
+
 /// What a webhook does.
 #[derive(Clone)]
 pub(crate) enum Handler {
     Mutating(Decide),
     Validating(Decide),
-    Conversion(Arc<dyn Fn(Value) -> Value + Send + Sync>),
+    Conversion(Respond),
 }
 
 /// A webhook of a kind.
@@ -157,7 +166,7 @@ impl Webhook {
     where
         Hub: Resource<DynamicType = ()> + Serialize + DeserializeOwned + 'static,
     {
-        Self::new::<Hub>(Handler::Conversion(Arc::new(move |review| conversion.respond(review))))
+        Self::new::<Hub>(Handler::Conversion(Arc::new(move |request| conversion.respond(request))))
     }
 
     fn new<K: Resource<DynamicType = ()>>(handler: Handler) -> Self {
@@ -183,10 +192,11 @@ impl Webhook {
         }
     }
 
-    /// Whether a review asks for a conversion of this webhook's kind; all objects of a review are of one kind.
-    pub(crate) fn converts(&self, review: &Value) -> bool {
-        let ApiResource { group, kind, .. } = &self.resource;
-        conversion::kind_of(review) == (group.as_str(), kind.as_str())
+    /// Whether it converts objects of this group and kind.
+    pub(crate) fn converts(&self, group: &str, kind: &str) -> bool {
+        matches!(self.handler, Handler::Conversion(_))
+            && self.resource.group == group
+            && self.resource.kind == kind
     }
 
     /// Returns its name in the webhook configuration, as in kubebuilder's scaffold.
@@ -195,23 +205,63 @@ impl Webhook {
         format!("{prefix}{}-{}.kb.io", self.resource.kind.to_lowercase(), self.resource.version)
     }
 
-    /// Returns the response to a review.
+    /// Returns the response to a review, both as JSON.
+    ///
+    /// A request with an object of more than 50,000 values is denied before it is parsed, because of the memory that it would
+    /// take.
     #[must_use]
-    pub fn respond(&self, review: Value) -> Value {
+    pub fn respond(&self, review: &[u8]) -> Vec<u8> {
         let decide = match &self.handler {
             Handler::Mutating(decide) | Handler::Validating(decide) => decide,
-            Handler::Conversion(conversion) => return conversion(review),
+            Handler::Conversion(_) => return conversion::respond(std::slice::from_ref(self), review),
         };
-        let (uid, decision) = match serde_json::from_value::<Review>(review) {
-            Ok(Review { request: Some(request) }) => {
+        let (uid, decision) = match parse(review) {
+            Ok(request) => {
                 let decision = decide(&request);
                 (request.uid, decision)
             }
-            Ok(Review { request: None }) => (String::new(), Decision::denied("missing field `request`")),
-            Err(error) => (String::new(), Decision::denied(format!("invalid AdmissionReview: {error}"))),
+            Err(UnreadableReview { uid, message }) => (uid, Decision::denied(message)),
         };
-        response(&uid, decision)
+        response(&uid, decision).to_string().into_bytes()
     }
+}
+
+/// Why a request cannot be decided on.
+struct UnreadableReview {
+    uid: String,
+    message: String,
+}
+
+/// Parses the request of a review of `admission.k8s.io/v1`.
+fn parse(review: &[u8]) -> Result<Request, UnreadableReview> {
+    #[derive(Deserialize)]
+    struct Review<'a> {
+        #[serde(borrow)]
+        request: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Head<'a> {
+        uid: String,
+        #[serde(borrow)]
+        object: Option<&'a RawValue>,
+        #[serde(borrow)]
+        old_object: Option<&'a RawValue>,
+    }
+    let invalid = |uid: &str, error: serde_json::Error| {
+        let message = format!("invalid AdmissionReview: {error}");
+        UnreadableReview { uid: uid.to_owned(), message }
+    };
+    let review: Review<'_> = serde_json::from_slice(review).map_err(|error| invalid("", error))?;
+    let request = review.request.ok_or_else(|| UnreadableReview {
+        uid: String::new(),
+        message: "invalid AdmissionReview: missing field `request`".to_owned(),
+    })?;
+    let Head { uid, object, old_object } =
+        serde_json::from_str(request.get()).map_err(|error| invalid("", error))?;
+    let objects = [object, old_object].into_iter().flatten().collect::<Vec<_>>();
+    reviews::check(request, &objects).map_err(|message| UnreadableReview { uid: uid.clone(), message })?;
+    serde_json::from_str(request.get()).map_err(|error| invalid(&uid, error))
 }
 
 fn response(uid: &str, decision: Decision) -> Value {
@@ -232,28 +282,49 @@ fn response(uid: &str, decision: Decision) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reviews::MAX_OBJECT_VALUES;
+    use crate::testing::admission_review;
     use crate::testing::sample::Cluster;
 
+    fn respond(webhook: &Webhook, review: &Value) -> Value {
+        let response = webhook.respond(review.to_string().as_bytes());
+        serde_json::from_slice::<Value>(&response).unwrap()["response"].clone()
+    }
+
     #[test]
-    fn a_review_without_a_request_is_denied() {
+    fn review_without_a_request_is_denied() {
         let webhook = Webhook::validating::<Cluster>(|_| Decision::allowed());
-        for review in [json!({}), json!({"request": 7})] {
-            assert_eq!(webhook.respond(review)["response"]["allowed"], false);
+        for review in [json!({}), json!({"request": 7}), json!({"request": {"uid": "7"}}), json!([])] {
+            assert_eq!(respond(&webhook, &review)["allowed"], false, "{review}");
         }
     }
 
     #[test]
-    fn a_decision_becomes_a_response_with_its_uid() {
+    fn decision_becomes_a_response_with_its_uid() {
         let webhook = Webhook::defaulting::<Cluster>(|request| {
-            Decision::allowed().set("/spec/size", 3).remove("/spec/note").warn(request.operation.clone())
+            let user = request.user_info.username.clone().unwrap_or_default();
+            Decision::allowed().set("/spec/size", 3).remove("/spec/note").warn(user)
         });
         assert_eq!(webhook.path(), "/mutate-example-com-v1-cluster");
-        let response =
-            webhook.respond(json!({"request": {"uid": "7", "operation": "CREATE"}}))["response"].clone();
+        let review = admission_review(&json!({"metadata": {"name": "a"}, "spec": {"size": 1}}), None);
+        let response = respond(&webhook, &review);
         let patch = STANDARD.decode(response["patch"].as_str().unwrap()).unwrap();
         let patch: Value = serde_json::from_slice(&patch).unwrap();
-        assert_eq!((&response["uid"], &response["warnings"]), (&json!("7"), &json!(["CREATE"])));
+        assert_eq!(response["uid"], review["request"]["uid"]);
+        assert_eq!(response["warnings"], json!([review["request"]["userInfo"]["username"]]));
         assert_eq!(patch[0], json!({"op": "add", "path": "/spec/size", "value": 3}));
         assert_eq!(patch[1]["op"], "remove");
+    }
+
+    #[test]
+    fn object_with_too_many_values_is_denied_with_the_uid_and_before_it_is_parsed() {
+        let webhook = Webhook::validating::<Cluster>(|_| panic!("it is not parsed"));
+        let review = admission_review(&json!({"spec": vec![0; MAX_OBJECT_VALUES]}), None);
+        let response = respond(&webhook, &review);
+        assert_eq!((&response["allowed"], &response["uid"]), (&json!(false), &review["request"]["uid"]));
+        assert_eq!(
+            response["status"]["message"],
+            "the object has more than 50000 values, which is too many for this webhook"
+        );
     }
 }

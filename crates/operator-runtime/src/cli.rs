@@ -125,7 +125,7 @@ mod tests {
     use crate::testing::sample::IDENTITY;
 
     #[test]
-    fn the_command_line_is_consistent_and_has_examples() {
+    fn command_line_is_consistent_and_has_examples() {
         let mut command = command::<NoArgs>(&IDENTITY);
         command.clone().debug_assert();
         for name in ["run", "manifests"] {

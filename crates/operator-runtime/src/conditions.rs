@@ -1,6 +1,6 @@
 //! Conditions of a status: their schema, drafts that keep transition times, and a summary in one word.
 
-use crate::problem::Problem;
+use crate::problem::ReconcileProblem;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -47,7 +47,7 @@ pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition as ConditionTy
 
 /// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ConditionStatus {
     /// It applies.
     True,
     /// It does not apply.
@@ -56,7 +56,7 @@ pub enum State {
     Unknown,
 }
 
-impl State {
+impl ConditionStatus {
     /// Returns the status as the API spells it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -111,7 +111,7 @@ impl<S: Conditioned> Draft<S> {
     }
 
     /// Sets a condition; the message is cut at 1024 characters.
-    pub fn set(&mut self, kind: &str, state: State, reason: &str, message: impl AsRef<str>) {
+    pub fn set(&mut self, kind: &str, state: ConditionStatus, reason: &str, message: impl AsRef<str>) {
         let status = state.as_str();
         let conditions = self.status.conditions_mut();
         let existing = conditions.iter_mut().find(|condition| condition.type_ == kind);
@@ -136,9 +136,9 @@ impl<S: Conditioned> Draft<S> {
     /// Sets `Degraded` from a problem, or to false.
     ///
     /// Keeps the first message of a lasting problem: the kubelet words the same one differently every time.
-    pub fn degraded(&mut self, problem: Option<&Problem>) {
+    pub fn degraded(&mut self, problem: Option<&ReconcileProblem>) {
         let Some(problem) = problem else {
-            return self.set(DEGRADED, State::False, "AsExpected", "No problems found");
+            return self.set(DEGRADED, ConditionStatus::False, "AsExpected", "No problems found");
         };
         let lasting = self.previous(DEGRADED).filter(|condition| {
             condition.status == "True"
@@ -147,7 +147,7 @@ impl<S: Conditioned> Draft<S> {
                 && !problem.retry
         });
         let message = lasting.map_or(&problem.message, |condition| &condition.message).clone();
-        self.set(DEGRADED, State::True, &problem.reason, message);
+        self.set(DEGRADED, ConditionStatus::True, &problem.reason, message);
     }
 
     /// Returns the condition of a type as it was in the previous status.
@@ -233,21 +233,24 @@ mod tests {
     }
 
     #[test]
-    fn the_transition_time_moves_only_when_the_status_does() {
+    fn transition_time_moves_only_when_the_status_does() {
         let mut first = draft(ClusterStatus::default(), 0);
-        first.set(AVAILABLE, State::False, "No", "not yet");
+        first.set(AVAILABLE, ConditionStatus::False, "No", "not yet");
         let mut second = draft(first.finish(), 5);
-        second.set(AVAILABLE, State::False, "StillNo", "not yet either");
+        second.set(AVAILABLE, ConditionStatus::False, "StillNo", "not yet either");
         assert_eq!(second.conditions[0].last_transition_time.0, at(0));
-        second.set(AVAILABLE, State::True, "Yes", "now");
+        second.set(AVAILABLE, ConditionStatus::True, "Yes", "now");
         assert_eq!(second.conditions[0].last_transition_time.0, at(5));
         assert_eq!(second.conditions.len(), 1);
     }
 
     #[test]
-    fn a_lasting_problem_keeps_its_first_message_and_one_that_is_retried_its_last() {
+    fn lasting_problem_keeps_its_first_message_and_one_that_is_retried_its_last() {
         let message = |retry| {
-            let problem = |message: &str| Problem { retry, ..Problem::new("ImagePullBackOff", message) };
+            let problem = |message: &str| ReconcileProblem {
+                retry,
+                ..ReconcileProblem::new("ImagePullBackOff", message)
+            };
             let mut first = draft(ClusterStatus::default(), 0);
             first.degraded(Some(&problem("first words")));
             let mut second = draft(first.finish(), 5);
@@ -260,13 +263,13 @@ mod tests {
     #[test]
     fn messages_have_a_limit() {
         let mut draft = draft(ClusterStatus::default(), 0);
-        draft.set(AVAILABLE, State::True, "Yes", "é".repeat(5000));
+        draft.set(AVAILABLE, ConditionStatus::True, "Yes", "é".repeat(5000));
         assert_eq!(draft.conditions[0].message.chars().count(), MAX_MESSAGE_CHARS);
     }
 
     #[test]
-    fn the_phase_summarizes_the_conditions() {
-        let phase_of = |set: &[(&str, State, &str)]| {
+    fn phase_summarizes_the_conditions() {
+        let phase_of = |set: &[(&str, ConditionStatus, &str)]| {
             let mut draft = draft(ClusterStatus::default(), 0);
             for (kind, state, reason) in set {
                 draft.set(kind, *state, reason, "");
@@ -274,20 +277,32 @@ mod tests {
             phase(&draft.conditions)
         };
         assert_eq!(phase_of(&[]), "Pending");
-        assert_eq!(phase_of(&[(AVAILABLE, State::Unknown, "Reconciling")]), "Pending");
+        assert_eq!(phase_of(&[(AVAILABLE, ConditionStatus::Unknown, "Reconciling")]), "Pending");
         assert_eq!(
-            phase_of(&[(AVAILABLE, State::False, "No"), (PROGRESSING, State::True, "Yes")]),
+            phase_of(&[
+                (AVAILABLE, ConditionStatus::False, "No"),
+                (PROGRESSING, ConditionStatus::True, "Yes")
+            ]),
             "Progressing"
         );
         assert_eq!(
-            phase_of(&[(AVAILABLE, State::True, "Yes"), (PROGRESSING, State::True, "Yes")]),
+            phase_of(&[
+                (AVAILABLE, ConditionStatus::True, "Yes"),
+                (PROGRESSING, ConditionStatus::True, "Yes")
+            ]),
             "Progressing"
         );
         assert_eq!(
-            phase_of(&[(AVAILABLE, State::True, "Yes"), (PROGRESSING, State::False, "No")]),
+            phase_of(&[
+                (AVAILABLE, ConditionStatus::True, "Yes"),
+                (PROGRESSING, ConditionStatus::False, "No")
+            ]),
             "Available"
         );
-        assert_eq!(phase_of(&[(AVAILABLE, State::True, "Yes"), (DEGRADED, State::True, "Bad")]), "Degraded");
-        assert_eq!(phase_of(&[(DEGRADED, State::True, "Finalizing")]), "Finalizing");
+        assert_eq!(
+            phase_of(&[(AVAILABLE, ConditionStatus::True, "Yes"), (DEGRADED, ConditionStatus::True, "Bad")]),
+            "Degraded"
+        );
+        assert_eq!(phase_of(&[(DEGRADED, ConditionStatus::True, "Finalizing")]), "Finalizing");
     }
 }

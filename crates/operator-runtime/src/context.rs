@@ -101,11 +101,11 @@ impl std::fmt::Debug for Context {
     }
 }
 
-/// Tells when it is time to stop.
+/// Completes when the manager shuts down.
 #[derive(Clone, Debug)]
-pub struct Stop(pub(crate) watch::Receiver<bool>);
+pub struct ShutdownSignal(pub(crate) watch::Receiver<bool>);
 
-impl Stop {
+impl ShutdownSignal {
     /// Completes when the manager shuts down.
     pub async fn wait(mut self) {
         // A manager that is gone has stopped, too.

@@ -1,9 +1,12 @@
 //! Conversion between the versions of a kind: one version is the hub, every other one converts to it and back.
 
-use crate::controller::Invalid;
+use crate::admission::{Handler, Webhook};
+use crate::controller::{Error, Invalid};
+use crate::reviews;
 use kube::Resource;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,17 +22,17 @@ pub trait Spoke<Hub>: Sized {
     ///
     /// # Errors
     /// If the object has no equivalent.
-    fn to_hub(self) -> Result<Hub, Invalid>;
+    fn to_hub(self) -> Result<Hub, Error>;
 
     /// Converts from the hub.
     ///
     /// # Errors
     /// If the object has no equivalent.
-    fn from_hub(hub: Hub) -> Result<Self, Invalid>;
+    fn from_hub(hub: Hub) -> Result<Self, Error>;
 }
 
 /// Converts an object as JSON.
-type Convert = Arc<dyn Fn(Value) -> Result<Value, Invalid> + Send + Sync>;
+type Convert = Arc<dyn Fn(Value) -> Result<Value, Error> + Send + Sync>;
 
 /// The versions of a kind, and how they convert to the hub and from it.
 pub struct Conversion<Hub> {
@@ -43,13 +46,22 @@ impl<Hub> fmt::Debug for Conversion<Hub> {
     }
 }
 
+impl<Hub> Default for Conversion<Hub>
+where
+    Hub: Resource<DynamicType = ()> + Serialize + DeserializeOwned + 'static,
+{
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<Hub> Conversion<Hub>
 where
     Hub: Resource<DynamicType = ()> + Serialize + DeserializeOwned + 'static,
 {
     /// Returns the conversion of a kind whose hub is `Hub`, without another version yet.
     #[must_use]
-    pub fn to_hub() -> Self {
+    pub fn new() -> Self {
         let same: Convert = Arc::new(Ok);
         let hub = (Hub::api_version(&()).into_owned(), (Arc::clone(&same), same));
         Self { versions: [hub].into(), hub: PhantomData }
@@ -70,7 +82,7 @@ where
     }
 
     /// Converts an object to a version; its metadata stays as it is.
-    fn convert(&self, object: &Value, desired: &str) -> Result<Value, Invalid> {
+    fn convert(&self, object: &Value, desired: &str) -> Result<Value, Error> {
         let current = object["apiVersion"].as_str().unwrap_or_default();
         if current == desired {
             return Ok(object.clone());
@@ -84,62 +96,99 @@ where
         Ok(converted)
     }
 
-    /// Returns the response to a review of `apiextensions.k8s.io/v1`.
-    #[must_use]
-    pub fn respond(&self, review: Value) -> Value {
-        let (uid, converted) = match serde_json::from_value::<Review>(review) {
-            Ok(Review { request: Request { uid, desired, objects } }) => {
-                let converted = objects.iter().map(|object| {
-                    let name = object["metadata"]["name"].as_str().unwrap_or_default();
-                    self.convert(object, &desired)
-                        .map_err(|invalid| format!("failed to convert {name}: {}", invalid.message()))
-                });
-                (uid, converted.collect::<Result<Vec<_>, _>>())
-            }
-            Err(error) => (String::new(), Err(format!("invalid ConversionReview: {error}"))),
-        };
-        response(&uid, converted)
+    /// Returns the response to a request.
+    ///
+    /// One object after the other is parsed and converted, so that a review of a long list takes little more memory than its
+    /// JSON.
+    pub(crate) fn respond(&self, request: &ConversionRequest<'_>) -> Vec<u8> {
+        let converted = request.objects.iter().map(|object| {
+            let name = head_of(object).metadata.name;
+            let failed = |error: &dyn fmt::Display| format!("failed to convert {name}: {error}");
+            reviews::check(object, std::slice::from_ref(object)).map_err(|error| failed(&error))?;
+            let object = serde_json::from_str(object.get()).map_err(|error| failed(&error))?;
+            let converted = self.convert(&object, &request.desired).map_err(|error| failed(&error))?;
+            to_raw_value(&converted).map_err(|error| failed(&error))
+        });
+        response(&request.uid, converted.collect())
     }
 }
 
-/// A review of `apiextensions.k8s.io/v1`.
+/// A request to convert objects, which are not parsed yet.
 #[derive(Deserialize)]
-struct Review {
-    request: Request,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Request {
+pub(crate) struct ConversionRequest<'a> {
     uid: String,
     #[serde(rename = "desiredAPIVersion")]
     desired: String,
-    objects: Vec<Value>,
+    #[serde(borrow, deserialize_with = "reviews::raw_objects")]
+    objects: Vec<&'a RawValue>,
 }
 
-fn response(uid: &str, converted: Result<Vec<Value>, String>) -> Value {
-    let response = match converted {
-        Ok(objects) => {
-            json!({ "uid": uid, "convertedObjects": objects, "result": { "status": "Success" } })
-        }
-        Err(message) => json!({ "uid": uid, "result": { "status": "Failure", "message": message } }),
+/// The version, kind and name of an object.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ObjectHead {
+    api_version: String,
+    kind: String,
+    metadata: ObjectHeadMetadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ObjectHeadMetadata {
+    name: String,
+}
+
+fn head_of(object: &RawValue) -> ObjectHead {
+    serde_json::from_str(object.get()).unwrap_or_default()
+}
+
+/// Returns the response to a review of `apiextensions.k8s.io/v1`, from the webhook of its kind.
+///
+/// Conversions share one path: a review says which kind it is about, and all of its objects are of that kind.
+pub(crate) fn respond(webhooks: &[Webhook], review: &[u8]) -> Vec<u8> {
+    #[derive(Deserialize)]
+    struct Review<'a> {
+        #[serde(borrow)]
+        request: ConversionRequest<'a>,
+    }
+    let request = match serde_json::from_slice::<Review<'_>>(review) {
+        Ok(Review { request }) => request,
+        Err(error) => return response("", Err(format!("invalid ConversionReview: {error}"))),
     };
-    json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response })
+    let ObjectHead { api_version, kind, .. } =
+        request.objects.first().map(|first| head_of(first)).unwrap_or_default();
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let webhook = webhooks.iter().find(|webhook| webhook.converts(group, &kind));
+    let Some(Handler::Conversion(respond)) = webhook.map(|webhook| &webhook.handler) else {
+        let message = format!("no conversion webhook for the kind `{kind}` of the group `{group}`");
+        return response(&request.uid, Err(message));
+    };
+    respond(&request)
 }
 
-/// Returns group and kind of the objects of a review; empty if it has none.
-pub(crate) fn kind_of(review: &Value) -> (&str, &str) {
-    let object = &review["request"]["objects"][0];
-    let version = object["apiVersion"].as_str().unwrap_or_default();
-    let group = version.split_once('/').map_or("", |(group, _)| group);
-    (group, object["kind"].as_str().unwrap_or_default())
-}
-
-/// Returns the response to a review of a kind that has no webhook.
-pub(crate) fn unknown_kind(review: &Value) -> Value {
-    let (group, kind) = kind_of(review);
-    let message = format!("no conversion webhook for the kind `{kind}` of the group `{group}`");
-    response(review["request"]["uid"].as_str().unwrap_or_default(), Err(message))
+fn response(uid: &str, converted: Result<Vec<Box<RawValue>>, String>) -> Vec<u8> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Review<'a> {
+        api_version: &'static str,
+        kind: &'static str,
+        response: Response<'a>,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Response<'a> {
+        uid: &'a str,
+        result: Value,
+        converted_objects: Vec<Box<RawValue>>,
+    }
+    let (result, converted_objects) = match converted {
+        Ok(objects) => (json!({ "status": "Success" }), objects),
+        Err(message) => (json!({ "status": "Failure", "message": message }), Vec::new()),
+    };
+    let response = Response { uid, result, converted_objects };
+    let review = Review { api_version: "apiextensions.k8s.io/v1", kind: "ConversionReview", response };
+    // Writing JSON to memory does not fail.
+    serde_json::to_vec(&review).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -147,14 +196,14 @@ mod tests {
     use super::*;
     use crate::testing::sample::{Cluster, old};
 
-    fn conversion() -> Conversion<Cluster> {
-        Conversion::to_hub().spoke::<old::Cluster>()
+    fn respond(review: &Value) -> Value {
+        let webhook = Webhook::conversion(Conversion::<Cluster>::new().spoke::<old::Cluster>());
+        let response = webhook.respond(review.to_string().as_bytes());
+        serde_json::from_slice::<Value>(&response).unwrap()["response"].clone()
     }
 
     fn convert(object: &Value, desired: &str) -> Value {
-        conversion().respond(json!({"request": {"uid": "7", "desiredAPIVersion": desired, "objects": [object]}}))
-            ["response"]
-            .clone()
+        respond(&json!({"request": {"uid": "7", "desiredAPIVersion": desired, "objects": [object]}}))
     }
 
     #[test]
@@ -176,8 +225,8 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_converted_fails_the_review_with_the_name() {
-        let object = |spec: Value| json!({"apiVersion": "example.com/v1beta1", "metadata": {"name": "a"}, "spec": spec});
+    fn conversion_that_fails_names_the_object() {
+        let object = |spec: Value| json!({"apiVersion": "example.com/v1beta1", "kind": "Cluster", "metadata": {"name": "a"}, "spec": spec});
         for (object, desired, words) in [
             (object(json!({"replicas": "x"})), "example.com/v1", "failed to convert a: "),
             (object(json!({"replicas": 1})), "example.com/v7", "unknown version `example.com/v7`"),
@@ -187,6 +236,23 @@ mod tests {
             assert_eq!(result["status"], "Failure");
             assert!(result["message"].as_str().unwrap().contains(words), "{result}");
         }
-        assert_eq!(conversion().respond(json!({}))["response"]["result"]["status"], "Failure");
+        assert_eq!(respond(&json!({}))["result"]["status"], "Failure");
+    }
+
+    #[test]
+    fn object_with_too_many_values_fails_before_it_is_parsed() {
+        let spec = json!({"replicas": vec![0; reviews::MAX_OBJECT_VALUES]});
+        let object = json!({
+            "apiVersion": "example.com/v1beta1", "kind": "Cluster", "metadata": {"name": "a"}, "spec": spec,
+        });
+        let message = convert(&object, "example.com/v1")["result"]["message"].clone();
+        let expected =
+            "failed to convert a: the object has more than 50000 values, which is too many for this webhook";
+        assert_eq!(message, expected);
+        let objects = vec![0; reviews::MAX_OBJECTS + 1];
+        let many =
+            json!({"request": {"uid": "7", "desiredAPIVersion": "example.com/v1", "objects": objects}});
+        let message = respond(&many)["result"]["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with("invalid ConversionReview: more than 10000 objects"), "{message}");
     }
 }

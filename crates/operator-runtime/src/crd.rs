@@ -46,7 +46,7 @@ pub struct Crd {
 impl Crd {
     /// Returns the CRD of a kind.
     #[must_use]
-    pub fn of<K: CustomResourceExt>() -> Self {
+    pub fn new<K: CustomResourceExt>() -> Self {
         Self { definition: K::crd(), rules: Vec::new(), same: Vec::new(), older: Vec::new() }
     }
 
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn older_versions_follow_the_stored_one() {
-        let crd = Crd::of::<Cluster>().also_served("v1alpha1").version::<old::Cluster>().build().unwrap();
+        let crd = Crd::new::<Cluster>().also_served("v1alpha1").version::<old::Cluster>().build().unwrap();
         let versions: Vec<_> =
             crd.spec.versions.iter().map(|v| (v.name.as_str(), v.storage, v.served)).collect();
         assert_eq!(versions, [("v1", true, true), ("v1beta1", false, true), ("v1alpha1", false, true)]);
@@ -236,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn a_version_of_another_kind_is_rejected() {
-        let error = Crd::of::<Cluster>().version::<crate::testing::sample::Bucket>().build().unwrap_err();
+    fn version_of_another_kind_is_rejected() {
+        let error = Crd::new::<Cluster>().version::<crate::testing::sample::Bucket>().build().unwrap_err();
         assert_eq!(error.to_string(), "buckets.example.com is not a version of clusters.example.com");
     }
 
     #[test]
-    fn nothing_is_nullable_no_list_is_empty_and_the_status_has_no_defaults() {
-        let crd = Crd::of::<Cluster>().rule("true", "never").build().unwrap();
+    fn crd_has_nothing_nullable_no_empty_lists_and_no_defaults_in_the_status() {
+        let crd = Crd::new::<Cluster>().rule("true", "never").build().unwrap();
         let text = serde_json::to_string(&crd).unwrap();
         for word in ["\"nullable\"", "categories", "shortNames", "selectableFields"] {
             assert!(!text.contains(word), "{word}: {text}");

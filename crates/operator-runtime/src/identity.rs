@@ -44,12 +44,12 @@ impl Identity {
     }
 
     /// Returns the name for metrics, such as `memcached_operator`.
-    pub(crate) fn snake(&self) -> String {
+    pub(crate) fn snake_case(&self) -> String {
         self.name.replace(['-', '.'], "_")
     }
 
     /// Returns the name for alerts, such as `MemcachedOperator`.
-    pub(crate) fn camel(&self) -> String {
+    pub(crate) fn camel_case(&self) -> String {
         let words = self.name.split(['-', '.']);
         words
             .map(|word| {

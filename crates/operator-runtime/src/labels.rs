@@ -1,4 +1,4 @@
-//! The recommended labels of Kubernetes, and how objects of this operator are told from others.
+//! The recommended labels of Kubernetes, by which the objects of this operator are recognized.
 
 use crate::identity::Identity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -68,7 +68,7 @@ pub fn all(operator: &Identity, app: &str, instance: &str, image: &str) -> BTree
 
 /// Returns labels in the form of a selector, such as that of the scale subresource.
 #[must_use]
-pub fn text(labels: &BTreeMap<String, String>) -> String {
+pub fn to_selector(labels: &BTreeMap<String, String>) -> String {
     labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
 }
 
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_label_is_always_a_label() {
+    fn version_label_is_always_a_label() {
         let digest = format!("m@sha256:{}", "ab".repeat(32));
         for (image, label) in
             [("m:1.6", "1.6"), ("r:5000/m", "latest"), ("m:a_", "a"), (digest.as_str(), "abababababab")]
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_is_sorted_text() {
-        assert_eq!(text(&selector("a", "b")), "app.kubernetes.io/instance=b,app.kubernetes.io/name=a");
+    fn selector_is_sorted_text() {
+        assert_eq!(to_selector(&selector("a", "b")), "app.kubernetes.io/instance=b,app.kubernetes.io/name=a");
     }
 }

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`Operator`], [`Identity`], [`main`] | an operator as data, its names, and its command line |
 //! | [`controller`] | the [`Reconciler`](controller::Reconciler) trait, and the pipeline that runs it |
-//! | [`conditions`], [`views`], [`labels`], [`workload`], [`syntax`] | helpers for statuses, children and validation |
+//! | [`conditions`], [`views`], [`labels`], [`workload`], [`validation`] | helpers for statuses, children and validation |
 //! | [`crd`], [`rbac`], [`manifests`] | what deploys the operator, as typed data |
 //! | [`admission`], [`conversion`] | webhooks |
 //! | [`manager`] | the process: options, leader election, servers, certificates, signals |
@@ -24,16 +24,19 @@ pub mod crd;
 pub mod events;
 mod identity;
 pub mod labels;
+mod lock;
 pub mod manager;
 pub mod manifests;
 pub mod metrics;
 mod operator;
 mod problem;
 pub mod rbac;
+mod reviews;
 mod rollout;
-pub mod syntax;
+
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod validation;
 pub mod views;
 pub mod workload;
 

@@ -1,8 +1,8 @@
 //! An operator as data: what the manager runs, and what its manifests and permissions are generated from.
 
 use crate::admission::{Handler, Webhook};
-use crate::context::{Context, Stop};
-use crate::controller::{AnyController, Error, Reconciler, Typed};
+use crate::context::{Context, ShutdownSignal};
+use crate::controller::{AnyController, Error, Reconciler, TypedController};
 use crate::crd::Crd;
 use crate::identity::{Identity, names};
 use crate::rbac::{Permissions, Rule};
@@ -42,7 +42,7 @@ pub enum InvalidOperator {
         /// The path under which both would be served.
         path: String,
     },
-    /// An owner has to be in the namespace of what it owns.
+    /// An owner has to be in the namespace of what it watches.
     #[error("the kind `{kind}` is namespaced and cannot own the cluster-scoped kind `{child}`")]
     ClusterScopedChild {
         /// The kind that is reconciled.
@@ -53,7 +53,7 @@ pub enum InvalidOperator {
 }
 
 /// Starts a task.
-type Start = Arc<dyn Fn(Context, Stop) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
+type Start = Arc<dyn Fn(Context, ShutdownSignal) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 /// Changes the manager's Deployment.
 type Adjust = Arc<dyn Fn(&mut Deployment) + Send + Sync>;
 
@@ -115,7 +115,7 @@ impl Operator {
     /// Adds a controller.
     #[must_use]
     pub fn controller(mut self, reconciler: impl Reconciler) -> Self {
-        self.controllers.push(Arc::new(Typed::new(reconciler)));
+        self.controllers.push(Arc::new(TypedController::new(reconciler)));
         self
     }
 
@@ -127,14 +127,14 @@ impl Operator {
     }
 
     /// Adds a task of plain kube-rs, such as a `kube::runtime::Controller`, and the permissions that it needs in the watched
-    /// namespaces. It starts when this manager leads; it should end when told to stop, and is dropped otherwise. An error ends
+    /// namespaces. It starts when this manager leads; it should end when its `ShutdownSignal` completes, and is dropped otherwise. An error ends
     /// the manager.
     #[must_use]
     pub fn task<F>(
         mut self,
         name: &str,
         rules: impl IntoIterator<Item = Rule>,
-        task: impl Fn(Context, Stop) -> F + Send + Sync + 'static,
+        task: impl Fn(Context, ShutdownSignal) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
@@ -225,7 +225,8 @@ impl Operator {
             if !controlled.insert(kind) {
                 return Err(InvalidOperator::Controllers { kind: kind.clone() });
             }
-            if let Some(child) = info.owns.children.iter().find(|child| info.namespaced && !child.namespaced)
+            if let Some(child) =
+                info.watches.children.iter().find(|child| info.namespaced && !child.namespaced)
             {
                 let child = child.resource.kind.clone();
                 return Err(InvalidOperator::ClusterScopedChild { kind: kind.clone(), child });
@@ -247,7 +248,7 @@ impl Operator {
         let Permissions { mut watched, mut cluster, mut own } = self.extra.clone();
         for controller in &self.controllers {
             let info = controller.info();
-            // A cluster-scoped kind is watched in the whole cluster, and so is what it owns.
+            // A cluster-scoped kind is watched in the whole cluster, and so is what it watches.
             let mut add = |namespaced: bool, rule: Rule| {
                 let rules = if info.namespaced && namespaced { &mut watched } else { &mut cluster };
                 rules.push(rule);
@@ -263,7 +264,7 @@ impl Operator {
             let why =
                 "required to set blockOwnerDeletion where OwnerReferencesPermissionEnforcement is enabled";
             add(true, rule("/finalizers", &["update"], why).implied());
-            for child in &info.owns.children {
+            for child in &info.watches.children {
                 let (group, plural) = (child.resource.group.clone(), child.resource.plural.clone());
                 let rule = |verbs, why| Rule::new(group.clone(), plural.clone(), verbs, why);
                 let namespaced = child.namespaced;
@@ -276,7 +277,7 @@ impl Operator {
                     add(namespaced, rule(&["delete"], "deletes children that are no longer desired"));
                 }
             }
-            for related in &info.owns.related {
+            for related in &info.watches.related {
                 let (group, plural) = (related.resource.group.clone(), related.resource.plural.clone());
                 let why = "statuses and children depend on them";
                 add(related.namespaced, Rule::new(group, plural, &["list", "watch"], why));
@@ -352,12 +353,12 @@ mod tests {
         assert_eq!(operator().validate(), Ok(()));
         let twice = operator().webhook(webhook()).validate().unwrap_err().to_string();
         assert_eq!(twice, "the kind `Cluster` has two webhooks at `/validate-example-com-v1-cluster`");
-        let conversion = || Webhook::conversion(Conversion::<Cluster>::to_hub());
+        let conversion = || Webhook::conversion(Conversion::<Cluster>::new());
         let twice = Operator::new(IDENTITY).webhook(conversion()).webhook(conversion()).validate();
         assert_eq!(twice.unwrap_err().to_string(), "the kind `Cluster` has two webhooks at `/convert`");
         let twice = operator().controller(Broken).validate().unwrap_err().to_string();
         assert_eq!(twice, "the kind `Cluster` has two controllers");
-        let groups = operator().crd(Crd::of::<other::Cluster>());
+        let groups = operator().crd(Crd::new::<other::Cluster>());
         let error = groups.validate().unwrap_err().to_string();
         assert_eq!(error, "the kind `Cluster` is in two groups: `example.com` and `other.example.com`");
         let manifests = crate::manifests::documents(&groups, "image").unwrap_err().to_string();
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_cluster_scoped_kind_needs_permissions_in_the_whole_cluster() {
+    fn cluster_scoped_kind_needs_permissions_in_the_whole_cluster() {
         let permissions = Operator::new(IDENTITY).controller(crate::testing::sample::Buckets).permissions();
         let resources = |rules: &[Rule]| {
             let all = rules.iter().map(|rule| rule.resource.clone().into_owned());

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 /// What prevents an object from reaching its desired state, for its `Degraded` condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ReconcileProblem {
     /// The condition's reason, in `CamelCase`.
     pub reason: String,
     /// The condition's message.
@@ -13,7 +13,7 @@ pub struct Problem {
     pub retry: bool,
 }
 
-impl Problem {
+impl ReconcileProblem {
     /// Returns a problem that is not retried; any text becomes a valid reason.
     #[must_use]
     pub fn new(reason: &str, message: impl Into<String>) -> Self {
@@ -25,8 +25,8 @@ impl Problem {
         Self::new("InvalidSpec", message)
     }
 
-    /// Something outside of the API server failed.
-    pub(crate) fn external(reason: &str, error: &(impl Display + ?Sized)) -> Self {
+    /// A method of the reconciler failed.
+    pub(crate) fn failed(reason: &str, error: &(impl Display + ?Sized)) -> Self {
         Self { retry: true, ..Self::new(reason, error.to_string()) }
     }
 

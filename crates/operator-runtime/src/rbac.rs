@@ -7,12 +7,9 @@
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use std::borrow::Cow;
 
-/// A text that is often known at compile time.
-pub type Text = Cow<'static, str>;
-
 /// How the use of a permission can be observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum PermissionUse {
     /// As a request with this verb, in the API server's audit log.
     Request,
     /// Only inside another request: the API server checks it while it handles that request.
@@ -23,15 +20,15 @@ pub enum Use {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The resource's API group; empty for the core group.
-    pub group: Text,
+    pub group: Cow<'static, str>,
     /// The resource's plural name, with `/SUBRESOURCE` for a subresource.
-    pub resource: Text,
+    pub resource: Cow<'static, str>,
     /// The allowed verbs.
     pub verbs: &'static [&'static str],
     /// The names that it is limited to; empty for all.
     pub names: Vec<String>,
     /// How its use can be observed.
-    pub shows: Use,
+    pub shows: PermissionUse,
     /// Why the operator needs it.
     pub why: &'static str,
 }
@@ -39,8 +36,8 @@ pub struct Rule {
 impl Rule {
     /// Returns a permission that is used by requests.
     pub fn new(
-        group: impl Into<Text>,
-        resource: impl Into<Text>,
+        group: impl Into<Cow<'static, str>>,
+        resource: impl Into<Cow<'static, str>>,
         verbs: &'static [&'static str],
         why: &'static str,
     ) -> Self {
@@ -49,7 +46,7 @@ impl Rule {
             resource: resource.into(),
             verbs,
             names: Vec::new(),
-            shows: Use::Request,
+            shows: PermissionUse::Request,
             why,
         }
     }
@@ -57,7 +54,7 @@ impl Rule {
     /// Returns this as a permission that only shows inside other requests.
     #[must_use]
     pub fn implied(self) -> Self {
-        Self { shows: Use::Implied, ..self }
+        Self { shows: PermissionUse::Implied, ..self }
     }
 
     /// Returns this limited to objects with these names.
@@ -128,7 +125,7 @@ mod tests {
     use crate::testing::sample::{IDENTITY, operator};
 
     #[test]
-    fn nothing_is_granted_to_everything() {
+    fn permissions_contain_no_wildcards_and_have_reasons() {
         for rule in operator().permissions().iter() {
             assert!(!rule.verbs.contains(&"*") && rule.resource != "*" && rule.group != "*", "{rule:?}");
             assert!(!rule.why.is_empty(), "{rule:?} has a reason");

@@ -4,16 +4,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Why something does not get on.
+/// Why a rollout or a pod is not making progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct FailureReason {
     /// The reason, in one word.
     pub reason: String,
     /// The details.
     pub message: String,
 }
 
-impl Trouble {
+impl FailureReason {
     fn new(reason: &str, message: &str) -> Option<Self> {
         (!reason.is_empty()).then(|| Self { reason: reason.to_owned(), message: message.to_owned() })
     }
@@ -36,7 +36,7 @@ pub struct Rollout {
     /// Replicas that have been ready for long enough.
     pub available: i32,
     /// Why replicas cannot be created, or why the rollout has stalled.
-    pub trouble: Option<Trouble>,
+    pub failure: Option<FailureReason>,
 }
 
 impl Rollout {
@@ -92,17 +92,17 @@ impl From<Workload> for Rollout {
             updated: status.updated_replicas,
             ready: status.ready_replicas,
             available: status.available_replicas,
-            trouble: workload_trouble(&status.conditions),
+            failure: workload_failure(&status.conditions),
         }
     }
 }
 
-fn workload_trouble(conditions: &[StatusCondition]) -> Option<Trouble> {
+fn workload_failure(conditions: &[StatusCondition]) -> Option<FailureReason> {
     let find = |kind: &str, status: &str| {
         conditions.iter().find(|condition| condition.kind == kind && condition.status == status)
     };
     let condition = find("ReplicaFailure", "True").or_else(|| find("Progressing", "False"))?;
-    Trouble::new(&condition.reason, &condition.message)
+    FailureReason::new(&condition.reason, &condition.message)
 }
 
 /// What is used of a pod.
@@ -112,7 +112,7 @@ pub struct PodState {
     /// It is neither being deleted nor finished.
     pub lives: bool,
     /// Why it is not running.
-    pub trouble: Option<Trouble>,
+    pub failure: Option<FailureReason>,
 }
 
 /// What is parsed of a pod.
@@ -172,7 +172,7 @@ impl From<Pod> for PodState {
         let finished = matches!(pod.status.phase.as_str(), "Failed" | "Succeeded");
         Self {
             lives: pod.metadata.deletion_timestamp.is_none() && !finished,
-            trouble: pod_trouble(&pod.status),
+            failure: pod_failure(&pod.status),
         }
     }
 }
@@ -180,13 +180,13 @@ impl From<Pod> for PodState {
 /// Waiting reasons that are part of every container's start.
 const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 
-fn pod_trouble(status: &PodStatus) -> Option<Trouble> {
+fn pod_failure(status: &PodStatus) -> Option<FailureReason> {
     let unscheduled = status
         .conditions
         .iter()
         .find(|condition| condition.kind == "PodScheduled" && condition.status == "False");
     if let Some(condition) = unscheduled {
-        return Trouble::new(&condition.reason, &condition.message);
+        return FailureReason::new(&condition.reason, &condition.message);
     }
     let waiting =
         status
@@ -196,7 +196,7 @@ fn pod_trouble(status: &PodStatus) -> Option<Trouble> {
             .find(|waiting| !waiting.reason.is_empty() && !STARTING.contains(&waiting.reason.as_str()))?;
     // The kubelet alternates between these two for the same cause.
     let reason = if waiting.reason == "ErrImagePull" { "ImagePullBackOff" } else { &waiting.reason };
-    Trouble::new(reason, &waiting.message)
+    FailureReason::new(reason, &waiting.message)
 }
 
 #[cfg(test)]
@@ -205,7 +205,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_exhausted_quota_is_reported() {
+    fn exhausted_quota_is_reported() {
         let rollout: Rollout = serde_json::from_value(json!({
             "metadata": {"generation": 2},
             "status": {"observedGeneration": 1, "replicas": 1, "conditions": [
@@ -215,17 +215,17 @@ mod tests {
         }))
         .unwrap();
         assert!(!rollout.current && !rollout.is_complete(1));
-        assert_eq!(rollout.trouble, Trouble::new("FailedCreate", "exceeded quota"));
+        assert_eq!(rollout.failure, FailureReason::new("FailedCreate", "exceeded quota"));
     }
 
     #[test]
-    fn an_unknown_image_and_an_impossible_node_selector_are_reported() {
-        let trouble = |status| pod_trouble(&serde_json::from_value(status).unwrap());
+    fn unknown_image_and_an_impossible_node_selector_are_reported() {
+        let failure = |status| pod_failure(&serde_json::from_value(status).unwrap());
         let waiting = |reason: &str| json!({"containerStatuses": [{"state": {"waiting": {"reason": reason, "message": "m"}}}]});
-        assert_eq!(trouble(waiting("ErrImagePull")), trouble(waiting("ImagePullBackOff")));
-        assert_eq!(trouble(waiting("ContainerCreating")), None);
+        assert_eq!(failure(waiting("ErrImagePull")), failure(waiting("ImagePullBackOff")));
+        assert_eq!(failure(waiting("ContainerCreating")), None);
         let unscheduled = json!({"conditions": [
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}]});
-        assert_eq!(trouble(unscheduled), Trouble::new("Unschedulable", "0/1 nodes"));
+        assert_eq!(failure(unscheduled), FailureReason::new("Unschedulable", "0/1 nodes"));
     }
 }

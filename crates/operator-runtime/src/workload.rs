@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restricted_pod_sets_no_user_id_so_that_openshift_can_assign_one() {
+    fn restricted_pod_sets_no_user_id_so_that_openshift_can_assign_one() {
         let text = serde_json::to_string(&restricted_pod(vec![restricted_container()])).unwrap();
         for field in ["runAsUser", "runAsGroup", "fsGroup"] {
             assert!(!text.contains(field), "{text}");

@@ -9,18 +9,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::runtime::{Controller, watcher};
 use kube::{CustomResource, ResourceExt};
 use operator_runtime::context::Context;
-use operator_runtime::controller::{Children, Exists, Invalid, Observed, Owns, Reconciler};
+use operator_runtime::controller::{Children, Error, Exists, Observed, Reconciler, Watches};
 use operator_runtime::crd::Crd;
 use operator_runtime::labels::Instance;
 use operator_runtime::manager::{self, Manager};
+use operator_runtime::metrics::prometheus_client::metrics::counter::Counter;
 use operator_runtime::rbac::Rule;
 use operator_runtime::testing;
 use operator_runtime::views::Rollout;
 use operator_runtime::{Identity, Operator, workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::oneshot;
 
 const IDENTITY: Identity = Identity {
@@ -63,13 +62,13 @@ impl Reconciler for Caches {
     type Object = Cache;
 
     #[rustfmt::skip]
-    fn owns(&self, owns: &mut Owns) {
-        owns.child::<Deployment, Rollout>();                          // status reads the rollout
-        owns.child::<Service, Exists>();                              // status reads nothing
-        owns.child::<PodDisruptionBudget, Exists>().optional();       // deleted when `desired` no longer contains it
+    fn watches(&self, watches: &mut Watches) {
+        watches.child::<Deployment, Rollout>();                          // status reads the rollout
+        watches.child::<Service, Exists>();                              // status reads nothing
+        watches.child::<PodDisruptionBudget, Exists>().optional();       // deleted when `desired` no longer contains it
     }
 
-    fn desired(&self, object: &Cache, _: &Observed) -> Result<Children, Invalid> {
+    fn desired(&self, object: &Cache, _: &Observed) -> Result<Children, Error> {
         let container =
             Container { name: "cache".to_owned(), image: Some(self.image.clone()), ..Container::default() };
         let mut children = Children::new();
@@ -92,12 +91,12 @@ struct Steps;
 impl Reconciler for Steps {
     type Object = Cache;
 
-    fn owns(&self, owns: &mut Owns) {
-        owns.child::<ConfigMap, Exists>();
-        owns.child::<StatefulSet, Exists>();
+    fn watches(&self, watches: &mut Watches) {
+        watches.child::<ConfigMap, Exists>();
+        watches.child::<StatefulSet, Exists>();
     }
 
-    fn desired(&self, object: &Cache, observed: &Observed) -> Result<Children, Invalid> {
+    fn desired(&self, object: &Cache, observed: &Observed) -> Result<Children, Error> {
         let config = format!("{}-config", object.name_any());
         let metadata = |name: String| ObjectMeta { name: Some(name), ..ObjectMeta::default() };
         let mut children = Children::new();
@@ -125,7 +124,7 @@ Operator::new(IDENTITY).task("secrets", [Rule::new("", "secrets", &["list", "wat
     }
     Ok(())
 });
-    operator.crd(Crd::of::<Cache>()).controller(caches)
+    operator.crd(Crd::new::<Cache>()).controller(caches)
 }
 
 #[rustfmt::skip]
@@ -136,10 +135,10 @@ async fn run(operator: Operator, client: kube::Client, stop: oneshot::Receiver<(
     Manager::new(operator, options).client(client).stop_on(stopped).run().await
 }
 
-fn count_backups(context: &Context, counter: Arc<AtomicU64>) {
-    context.metrics().register(move || {
-        format!("# TYPE backups_total counter\nbackups_total {}\n", counter.load(Ordering::Relaxed))
-    });
+fn count_backups(context: &Context) -> Counter {
+    let backups = Counter::<u64>::default();
+    context.metrics().register("backups", "Total number of backups", backups.clone());
+    backups
 }
 
 fn cache() -> Cache {
@@ -154,7 +153,7 @@ fn lines(text: &str) -> String {
 }
 
 #[test]
-fn every_snippet_of_the_cookbook_is_here() {
+fn cookbook_snippets_are_all_in_this_file() {
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cookbook.md");
     let cookbook = std::fs::read_to_string(docs).unwrap();
     let here = lines(include_str!("cookbook.rs")).replace("#[rustfmt::skip]\n", "");
@@ -169,12 +168,10 @@ fn every_snippet_of_the_cookbook_is_here() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_manager_runs_with_a_given_client_until_it_is_stopped() {
+async fn manager_runs_with_a_given_client_until_it_is_stopped() {
     let operator = Operator::new(IDENTITY).task("backups", [], |context, stop| async move {
-        let backups = Arc::new(AtomicU64::new(0));
-        count_backups(&context, Arc::clone(&backups));
-        backups.fetch_add(3, Ordering::Relaxed);
-        assert!(context.metrics().page().ends_with("\nbackups_total 3\n"));
+        count_backups(&context).inc_by(3);
+        assert!(context.metrics().page().contains("\nbackups_total 3\n"));
         stop.wait().await;
         Ok(())
     });
@@ -187,7 +184,7 @@ async fn a_manager_runs_with_a_given_client_until_it_is_stopped() {
 }
 
 #[test]
-fn the_snippets_do_what_the_cookbook_says() {
+fn snippets_do_what_the_cookbook_says() {
     let caches = Caches { image: "example.com/cache:v1".to_owned() };
     let objects = testing::desired(&caches, &cache(), &IDENTITY).unwrap();
     let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();

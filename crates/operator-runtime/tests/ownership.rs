@@ -6,10 +6,10 @@ use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{CustomResource, ResourceExt};
-use operator_runtime::conditions::State::{False, True};
-use operator_runtime::controller::{Children, Exists, Invalid, Key, Observed, Owns, Reconciler};
+use operator_runtime::conditions::ConditionStatus::{False, True};
+use operator_runtime::controller::{Children, Error, Exists, Key, Observed, Reconciler, Watches};
 use operator_runtime::crd::Crd;
-use operator_runtime::testing::{ControlPlane, MockApi, Scenario, Settings};
+use operator_runtime::testing::{ControlPlane, MockApi, Scenario, ScenarioSettings};
 use operator_runtime::views::Rollout;
 use operator_runtime::{Identity, InvalidOperator, Operator};
 use schemars::JsonSchema;
@@ -59,14 +59,14 @@ struct Sites {
 impl Reconciler for Sites {
     type Object = Site;
 
-    fn owns(&self, owns: &mut Owns) {
-        owns.child::<ConfigMap, Exists>();
-        owns.mapped::<Node, Exists>(|_| {
+    fn watches(&self, watches: &mut Watches) {
+        watches.child::<ConfigMap, Exists>();
+        watches.mapped::<Node, Exists>(|_| {
             vec![Key { namespace: "team-a".to_owned(), name: "home".to_owned() }]
         });
     }
 
-    fn desired(&self, site: &Site, _: &Observed) -> Result<Children, Invalid> {
+    fn desired(&self, site: &Site, _: &Observed) -> Result<Children, Error> {
         let mut children = Children::new();
         children.add(ConfigMap {
             metadata: ObjectMeta { name: Some(site.spec.config.clone()), ..ObjectMeta::default() },
@@ -111,7 +111,7 @@ fn is_blocked(api: &MockApi, site: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_who_wait_for_a_name_get_it_one_after_the_other() {
+async fn waiting_owners_get_a_name_one_after_the_other() {
     let scenario = Scenario::start(operator());
     scenario.api.put("sites", site("c", "shared"));
     scenario.until("the first one has it", |api| owner(api, "shared") == "c").await;
@@ -139,7 +139,7 @@ async fn all_who_wait_for_a_name_get_it_one_after_the_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_of_somebody_else_is_not_changed_and_one_of_ours_is_recognized() {
+async fn object_of_somebody_else_is_not_changed_and_one_of_ours_is_recognized() {
     let scenario = Scenario::start(operator());
     // Neither a field nor a label in common: server-side apply alone would merge both.
     scenario.api.put("configmaps", json!({"metadata": {"name": "theirs"}, "data": {"key": "value"}}));
@@ -174,7 +174,7 @@ async fn an_object_of_somebody_else_is_not_changed_and_one_of_ours_is_recognized
 async fn cluster_scoped_objects_are_watched_in_the_whole_cluster_by_a_namespaced_manager() {
     let (api, client) = MockApi::start();
     let namespaces = vec!["team-a".to_owned(), "team-b".to_owned()];
-    let settings = Settings { namespaces, ..Settings::default() };
+    let settings = ScenarioSettings { namespaces, ..ScenarioSettings::default() };
     let mut scenario = Scenario::on(api, client, operator(), settings);
     scenario.synced().await;
     let mut home = site("home", "home");
@@ -198,7 +198,7 @@ async fn cluster_scoped_objects_are_watched_in_the_whole_cluster_by_a_namespaced
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_view_that_is_not_declared_fails_the_reconcile() {
+async fn view_that_is_not_declared_fails_the_reconcile() {
     let scenario = Scenario::start(Operator::new(IDENTITY).controller(Sites { mistaken: true }));
     scenario.api.put("sites", site("a", "a"));
     let failed = |page: String| {
@@ -214,13 +214,13 @@ async fn a_view_that_is_not_declared_fails_the_reconcile() {
 }
 
 #[tokio::test]
-async fn the_api_server_rejects_the_first_apply_of_an_object_that_exists() {
+async fn api_server_rejects_the_first_apply_of_an_object_that_exists() {
     let Some(plane) = ControlPlane::start().await.unwrap() else {
-        eprintln!("skipped: set KUBEBUILDER_ASSETS, or TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD");
+        test_support::skip("set KUBEBUILDER_ASSETS, or TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD");
         return;
     };
     let operator = operator()
-        .crd(Crd::of::<Site>())
+        .crd(Crd::new::<Site>())
         .sample("a.yaml", site("a", "theirs"))
         .sample("b.yaml", site("b", "ours"));
     plane.install(&operator).await.unwrap();
@@ -279,11 +279,11 @@ struct Owner;
 impl Reconciler for Owner {
     type Object = Site;
 
-    fn owns(&self, owns: &mut Owns) {
-        owns.child::<Node, Exists>();
+    fn watches(&self, watches: &mut Watches) {
+        watches.child::<Node, Exists>();
     }
 
-    fn desired(&self, _: &Site, _: &Observed) -> Result<Children, Invalid> {
+    fn desired(&self, _: &Site, _: &Observed) -> Result<Children, Error> {
         Ok(Children::new())
     }
 
@@ -293,7 +293,7 @@ impl Reconciler for Owner {
 }
 
 #[test]
-fn a_namespaced_object_cannot_own_a_cluster_scoped_one() {
+fn namespaced_object_cannot_own_a_cluster_scoped_one() {
     let error = Operator::new(IDENTITY).controller(Owner).validate().unwrap_err();
     assert!(matches!(error, InvalidOperator::ClusterScopedChild { .. }), "{error}");
 }

@@ -12,7 +12,7 @@ fn greeting() -> PathBuf {
 }
 
 #[test]
-fn the_readme_shows_the_example() {
+fn readme_shows_the_example() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let example = std::fs::read_to_string(root.join("examples/greeting.rs")).unwrap();
@@ -22,7 +22,7 @@ fn the_readme_shows_the_example() {
 }
 
 #[test]
-fn the_example_writes_its_manifests() {
+fn example_writes_its_manifests() {
     let output = Command::new(greeting()).args(["manifests", "--stdout"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();

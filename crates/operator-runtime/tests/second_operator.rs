@@ -10,12 +10,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::runtime::controller::Action;
 use kube::runtime::{Controller, watcher};
 use kube::{CustomResource, ResourceExt};
-use operator_runtime::conditions::State::{False, True};
-use operator_runtime::context::{Context, Stop};
-use operator_runtime::controller::{Children, Error, Exists, External, Invalid, Observed, Owns, Reconciler};
+use operator_runtime::conditions::ConditionStatus::{False, True};
+use operator_runtime::context::{Context, ShutdownSignal};
+use operator_runtime::controller::{
+    Children, Error, Exists, External, Invalid, Observed, Reconciler, Watches,
+};
 use operator_runtime::crd::Crd;
 use operator_runtime::rbac::Rule;
-use operator_runtime::testing::{ControlPlane, Fault, MockApi, MockOptions, Scenario, Settings};
+use operator_runtime::testing::{ControlPlane, Fault, MockApi, MockOptions, Scenario, ScenarioSettings};
 use operator_runtime::views::Rollout;
 use operator_runtime::{Identity, Operator, labels, workload};
 use schemars::JsonSchema;
@@ -77,14 +79,14 @@ struct Queues;
 impl Reconciler for Queues {
     type Object = Queue;
 
-    fn owns(&self, owns: &mut Owns) {
-        owns.child::<StatefulSet, Rollout>();
-        owns.child::<ConfigMap, Exists>().optional();
+    fn watches(&self, watches: &mut Watches) {
+        watches.child::<StatefulSet, Rollout>();
+        watches.child::<ConfigMap, Exists>().optional();
     }
 
-    fn desired(&self, queue: &Queue, observed: &Observed) -> Result<Children, Invalid> {
+    fn desired(&self, queue: &Queue, observed: &Observed) -> Result<Children, Error> {
         if queue.spec.members < 1 {
-            return Err(Invalid::new("spec.members: must be at least 1"));
+            return Err(Invalid::new("spec.members: must be at least 1").into());
         }
         let name = queue.name_any();
         let config = format!("{name}-config");
@@ -158,16 +160,16 @@ impl Reconciler for Buckets {
     type Object = Bucket;
     const FINALIZER: Option<&'static str> = Some("storage.example.com/finalizer");
 
-    fn owns(&self, _: &mut Owns) {}
+    fn watches(&self, _: &mut Watches) {}
 
-    async fn prepare(&self, bucket: &Bucket, _: &Context) -> Result<External, Error> {
+    async fn reconcile_external(&self, bucket: &Bucket, _: &Context) -> Result<External, Error> {
         self.cloud.call()?;
         self.cloud.buckets.lock().unwrap().insert(bucket.name_any());
         let url = format!("https://{}.example.com/{}", bucket.spec.region, bucket.name_any());
-        Ok(External::of(url).again_after(Duration::from_mins(5)))
+        Ok(External::new(url).again_after(Duration::from_mins(5)))
     }
 
-    fn desired(&self, _: &Bucket, _: &Observed) -> Result<Children, Invalid> {
+    fn desired(&self, _: &Bucket, _: &Observed) -> Result<Children, Error> {
         Ok(Children::new())
     }
 
@@ -188,7 +190,7 @@ impl Reconciler for Buckets {
 }
 
 /// Counts Secrets with plain kube-rs.
-async fn count_secrets(context: Context, stop: Stop, seen: Arc<AtomicUsize>) -> Result<(), Error> {
+async fn count_secrets(context: Context, stop: ShutdownSignal, seen: Arc<AtomicUsize>) -> Result<(), Error> {
     for api in context.apis::<Secret>() {
         Controller::new(api, watcher::Config::default())
             .graceful_shutdown_on(stop.clone().wait())
@@ -210,8 +212,8 @@ fn operator(cloud: &Cloud, secrets: &Arc<AtomicUsize>) -> Operator {
     let seen = Arc::clone(secrets);
     let rules = [Rule::new("", "secrets", &["list", "watch"], "counts them")];
     Operator::new(IDENTITY)
-        .crd(Crd::of::<Queue>())
-        .crd(Crd::of::<Bucket>())
+        .crd(Crd::new::<Queue>())
+        .crd(Crd::new::<Bucket>())
         .controller(Queues)
         .controller(Buckets { cloud: cloud.clone() })
         .task("secrets", rules, move |context, stop| count_secrets(context, stop, Arc::clone(&seen)))
@@ -242,7 +244,7 @@ fn replicas(api: &MockApi, name: &str) -> serde_json::Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_is_a_stateful_set_and_a_config_map_that_follow_its_spec() {
+async fn queue_is_a_stateful_set_and_a_config_map_that_follow_its_spec() {
     let scenario = start(&Cloud::default());
     scenario.api.put("queues", queue("q", 3));
     scenario.until("it has its members", |api| replicas(api, "q") == 3).await;
@@ -273,7 +275,7 @@ async fn a_queue_is_a_stateful_set_and_a_config_map_that_follow_its_spec() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_external_resource_is_created_reported_retried_and_cleaned_up() {
+async fn external_resource_is_created_reported_retried_and_cleaned_up() {
     let cloud = Cloud::default();
     cloud.failures.store(2, Ordering::SeqCst);
     let scenario = start(&cloud);
@@ -300,11 +302,11 @@ async fn an_external_resource_is_created_reported_retried_and_cleaned_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_controllers_and_a_task_run_in_one_manager_once_it_leads() {
+async fn controllers_and_a_task_run_in_one_manager_once_it_leads() {
     let (api, client) = MockApi::start();
     let secrets = Arc::<AtomicUsize>::default();
     let operator = operator(&Cloud::default(), &secrets);
-    let mut scenario = Scenario::standby(api, client, operator, Settings::default());
+    let mut scenario = Scenario::standby(api, client, operator, ScenarioSettings::default());
     scenario.api.put("queues", queue("q", 1));
     scenario.api.put("buckets", bucket("b"));
     scenario.api.put("secrets", json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}));
@@ -328,7 +330,7 @@ async fn two_controllers_and_a_task_run_in_one_manager_once_it_leads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_permission_derives_from_what_is_declared_and_is_used() {
+async fn permissions_derive_from_what_is_declared_and_are_used() {
     let scenario = start(&Cloud::default());
     scenario.api.fault(Fault { name: Some("q"), ..Fault::new("patch", "statefulsets", 409, "Conflict") });
     scenario
@@ -348,12 +350,12 @@ async fn every_permission_derives_from_what_is_declared_and_is_used() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn however_responses_and_watch_events_interleave_the_last_spec_wins() {
+async fn last_spec_wins_however_responses_and_watch_events_interleave() {
     for seed in 1..=20 {
         let options = MockOptions { shuffle: Some(seed * 7919), ..MockOptions::default() };
         let (api, client) = MockApi::start_with(options);
         let operator = operator(&Cloud::default(), &Arc::default());
-        let scenario = Scenario::on(api, client, operator, Settings::default());
+        let scenario = Scenario::on(api, client, operator, ScenarioSettings::default());
         for (index, members) in [3, 5, 2, 4].into_iter().enumerate() {
             for name in ["a", "b", "c"] {
                 if index == 0 {
@@ -378,9 +380,9 @@ async fn however_responses_and_watch_events_interleave_the_last_spec_wins() {
 }
 
 #[tokio::test]
-async fn on_a_real_control_plane_crds_samples_and_children_are_accepted() {
+async fn control_plane_accepts_crds_samples_and_children() {
     let Some(plane) = ControlPlane::start().await.unwrap() else {
-        eprintln!("skipped: set KUBEBUILDER_ASSETS, or TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD");
+        test_support::skip("set KUBEBUILDER_ASSETS, or TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD");
         return;
     };
     let cloud = Cloud::default();

@@ -5,22 +5,22 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{StreamExt as _, TryFutureExt as _};
+use futures::StreamExt as _;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::ApiResource;
 use kube::runtime::controller::Action;
-use kube::runtime::finalizer::{Event, finalizer};
+use kube::runtime::finalizer::{self, finalizer};
 use kube::runtime::{Controller, watcher};
 use kube::{Client, ResourceExt as _};
 use memcached_operator::IDENTITY;
 use memcached_operator::api::memcached::{Memcached, MemcachedStatus};
 use memcached_operator::controller::memcached::{MemcachedController, Owned};
 use operator_runtime::Operator;
-use operator_runtime::controller::{Changes, Children, Digests, Error, Invalid, Observed, Owns, Reconciler};
-use operator_runtime::events::Note;
+use operator_runtime::controller::{Changes, Children, Error, Observed, Reconciler, SkipUnchanged, Watches};
+use operator_runtime::events::Event;
 use operator_runtime::testing::desired;
 use serde_json::json;
 
@@ -94,18 +94,20 @@ async fn plain(
         .await;
 }
 
-async fn reconcile(memcached: Arc<Memcached>, state: Arc<Plain>) -> Result<Action, Error> {
+async fn reconcile(
+    memcached: Arc<Memcached>,
+    state: Arc<Plain>,
+) -> Result<Action, finalizer::Error<kube::Error>> {
     let namespace = memcached.namespace().unwrap_or_default();
     let api: Api<Memcached> = Api::namespaced(state.client.clone(), &namespace);
     let name = MemcachedController::FINALIZER.unwrap_or_default();
     finalizer(&api, name, memcached, |event| async {
         match event {
-            Event::Apply(memcached) => apply(&memcached, &state, &namespace).map_err(Error::other).await,
-            Event::Cleanup(_) => Ok(Action::await_change()),
+            finalizer::Event::Apply(memcached) => apply(&memcached, &state, &namespace).await,
+            finalizer::Event::Cleanup(_) => Ok(Action::await_change()),
         }
     })
     .await
-    .map_err(Error::other)
 }
 
 /// Applies everything, reads the Deployment, and writes the status.
@@ -146,22 +148,22 @@ impl Reconciler for Form {
     type Object = Memcached;
     const FINALIZER: Option<&'static str> = MemcachedController::FINALIZER;
 
-    fn owns(&self, owns: &mut Owns) {
-        self.inner.owns(owns);
+    fn watches(&self, watches: &mut Watches) {
+        self.inner.watches(watches);
     }
-    fn desired(&self, memcached: &Memcached, observed: &Observed) -> Result<Children, Invalid> {
+    fn desired(&self, memcached: &Memcached, observed: &Observed) -> Result<Children, Error> {
         self.inner.desired(memcached, observed)
     }
     fn status(&self, memcached: &Memcached, observed: &Observed) -> MemcachedStatus {
         self.inner.status(memcached, observed)
     }
-    fn complete(&self, memcached: &Memcached, status: &mut MemcachedStatus) {
-        self.inner.complete(memcached, status);
+    fn complete_status(&self, memcached: &Memcached, status: &mut MemcachedStatus) {
+        self.inner.complete_status(memcached, status);
     }
-    fn events(&self, memcached: &Memcached, changes: &Changes<'_>) -> Vec<Note> {
+    fn events(&self, memcached: &Memcached, changes: &Changes<'_>) -> Vec<Event> {
         self.inner.events(memcached, changes)
     }
-    fn digests(&self) -> Option<Digests<Memcached>> {
-        self.inner.digests().filter(|_| self.digests)
+    fn skip_unchanged(&self) -> Option<SkipUnchanged<Memcached>> {
+        self.inner.skip_unchanged().filter(|_| self.digests)
     }
 }

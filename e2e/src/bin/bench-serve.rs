@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use bundle_tool::serve::client::Client;
-use bundle_tool::serve::proto::{Bundle, Names};
+use catalog_server::client::Client;
+use catalog_server::proto::{Bundle, Names};
 use clap::Parser;
 use e2e::{Programs, opm};
 use prost::Message as _;

@@ -253,7 +253,7 @@ fn condition(ty: char, expression: &str) -> String {
 
 /// A grown expression: with the holes of its outermost call, so that a defect can be put into one.
 #[derive(Debug)]
-pub(super) struct Grown {
+pub(crate) struct Grown {
     /// The function.
     pub name: &'static str,
     /// What it gives.
@@ -266,7 +266,7 @@ pub(super) struct Grown {
 
 impl Grown {
     /// The text of the call.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut rest = self.pattern;
         for (ty, argument) in &self.arguments {
@@ -281,7 +281,7 @@ impl Grown {
     }
 
     /// The whole as a rule.
-    pub(super) fn rule(&self) -> String {
+    pub(crate) fn rule(&self) -> String {
         condition(self.ty, &self.text())
     }
 }
@@ -299,7 +299,7 @@ fn holes(pattern: &str) -> Vec<char> {
 }
 
 /// Grows an expression of a type, with calls of at most this depth; adds the functions that it uses.
-pub(super) fn grow(rng: &mut Rng, ty: char, depth: u8, used: &mut Vec<&'static str>) -> String {
+pub(crate) fn grow(rng: &mut Rng, ty: char, depth: u8, used: &mut Vec<&'static str>) -> String {
     let fitting: Vec<_> = FUNCTIONS.iter().filter(|(_, result, _)| *result == ty).collect();
     if depth == 0 || fitting.is_empty() || rng.f64() < 0.5 {
         let leaves = leaves(ty);
@@ -310,7 +310,7 @@ pub(super) fn grow(rng: &mut Rng, ty: char, depth: u8, used: &mut Vec<&'static s
 }
 
 /// Grows a call of a function, with arguments of at most this depth; adds the functions that it uses.
-pub(super) fn call(
+pub(crate) fn call(
     rng: &mut Rng,
     name: &'static str,
     ty: char,

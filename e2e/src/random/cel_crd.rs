@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use super::template::Step;
 
 /// The way to the schema of `spec`.
-pub(super) fn spec_path() -> Vec<Step> {
+pub(crate) fn spec_path() -> Vec<Step> {
     let mut path: Vec<Step> = vec![Step::Key("spec".into()), Step::Key("versions".into()), Step::Index(0)];
     path.extend(["schema", "openAPIV3Schema", "properties", "spec"].map(|key| Step::Key(key.to_owned())));
     path
 }
 
 /// A CRD whose `spec` has a field of each type.
-pub(super) fn crd(rng: &mut Rng) -> Value {
+pub(crate) fn crd(rng: &mut Rng) -> Value {
     let length = rng.u32(1..40);
     let items = rng.u32(1..6);
     let properties = json!({

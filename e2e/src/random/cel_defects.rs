@@ -39,7 +39,7 @@ fn rule(text: impl Into<Value>) -> Edit {
 }
 
 /// Chooses a defect, in the call of `grown` or elsewhere: its name, and the change.
-pub(super) fn choose(rng: &mut Rng, grown: &Grown, call: bool) -> (&'static str, Edit) {
+pub(crate) fn choose(rng: &mut Rng, grown: &Grown, call: bool) -> (&'static str, Edit) {
     if call {
         return in_call(rng, grown);
     }

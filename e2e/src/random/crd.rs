@@ -1,7 +1,7 @@
 //! `CustomResourceDefinitions`: names, versions, conversion, subresources, columns, and schemas with every keyword.
 
 /// The template.
-pub(super) const TEMPLATE: &str = r##"
+pub(crate) const TEMPLATE: &str = r##"
 apiVersion: '$v[["apiextensions.k8s.io/v1"],["apiextensions.k8s.io/v1beta1","apiextensions.k8s.io/v2"]]'
 kind: CustomResourceDefinition
 metadata:
@@ -126,7 +126,7 @@ spec:
 "##;
 
 /// A CRD whose root is changed as a whole.
-pub(super) const SMALL: &str = r#"
+pub(crate) const SMALL: &str = r#"
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: gizmos.gadgets.example.com}
@@ -151,7 +151,7 @@ spec:
 "#;
 
 /// A CRD of a group that is Kubernetes' own.
-pub(super) const PROTECTED: &str = r#"
+pub(crate) const PROTECTED: &str = r#"
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:

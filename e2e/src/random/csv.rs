@@ -4,7 +4,7 @@ use super::metadata;
 
 /// The template: what [`super::subject`] puts over the valid CSV.
 #[must_use]
-pub(super) fn template() -> String {
+pub(crate) fn template() -> String {
     TEMPLATE.replace(
         "$metadata",
         &metadata::template(r#"'$v[["gizmo-operator.v1.2.0"],["Gizmo.v1","a b","","-a","a_b"]]'"#),
@@ -50,7 +50,7 @@ spec:
 "#;
 
 /// An API service that the operator owns, of `apiservicedefinitions`.
-pub(super) const API_SERVICE: &str = r#"
+pub(crate) const API_SERVICE: &str = r#"
 name: things.apis.example.com
 group: '$v[["apis.example.com","a.b"],["","A.b","a_b","-a",7]]'
 version: '$v[["v1","v1beta1"],["","V1","1","a.b","a_b",7]]'

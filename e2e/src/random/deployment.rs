@@ -1,7 +1,7 @@
 //! Deployments of a CSV's install strategy: `{name, label, spec}`, with everything that a pod template can say.
 
 /// The template. Names that other fields refer to stay as they are; each is changed where it is referred to.
-pub(super) const TEMPLATE: &str = r#"
+pub(crate) const TEMPLATE: &str = r#"
 name: $short-label
 "label?": $labels
 spec:
@@ -240,7 +240,7 @@ spec:
 "#;
 
 /// A Deployment whose fields say the same as its annotations, and are of the host's network.
-pub(super) const SMALL: &str = r#"
+pub(crate) const SMALL: &str = r#"
 name: small
 spec:
   selector: {matchLabels: {app: small}}

@@ -11,7 +11,7 @@ pub struct Kind {
     pub name: &'static str,
     /// How a bundle contains it.
     pub subject: Subject,
-    pub(super) template: Template,
+    pub(crate) template: Template,
 }
 
 /// All kinds but the CRDs with expressions, which [`cel_case`](super::cel_case) makes.

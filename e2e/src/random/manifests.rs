@@ -8,7 +8,7 @@ const NAME: &str = r#"'$v[["a","a.b"],["",".","..","a/b","a%b",7]]'"#;
 
 /// The template of a `ConfigMap`.
 #[must_use]
-pub(super) fn config_map() -> String {
+pub(crate) fn config_map() -> String {
     let text = r#"
 apiVersion: '$v[["v1"],["v1beta9","v3"]]'
 kind: ConfigMap
@@ -21,16 +21,16 @@ metadata: $metadata
 }
 
 /// The template of a `ConfigMap` of some size.
-pub(super) const LARGE_CONFIG_MAP: &str =
+pub(crate) const LARGE_CONFIG_MAP: &str =
     "{apiVersion: v1, kind: ConfigMap, metadata: {name: large}, data: {a: $large}}";
 
 /// The template of a Secret of some size.
-pub(super) const LARGE_SECRET: &str =
+pub(crate) const LARGE_SECRET: &str =
     "{apiVersion: v1, kind: Secret, metadata: {name: large}, stringData: {a: $large}}";
 
 /// The template of a Secret.
 #[must_use]
-pub(super) fn secret() -> String {
+pub(crate) fn secret() -> String {
     let text = r#"
 apiVersion: '$v[["v1"],["v1beta9","v3"]]'
 kind: Secret
@@ -56,7 +56,7 @@ $one:
 
 /// The template of a `PodDisruptionBudget`.
 #[must_use]
-pub(super) fn pod_disruption_budget() -> String {
+pub(crate) fn pod_disruption_budget() -> String {
     let text = r#"
 apiVersion: '$v[["policy/v1"],["policy/v1beta9","policy/v3"]]'
 kind: PodDisruptionBudget
@@ -71,7 +71,7 @@ spec:
 
 /// The template of a `PriorityClass`.
 #[must_use]
-pub(super) fn priority_class() -> String {
+pub(crate) fn priority_class() -> String {
     let name = r#"'$v[["a","high.a"],["","A","system-a","system-node-critical","a_b","-a"]]'"#;
     let text = r#"
 apiVersion: '$v[["scheduling.k8s.io/v1"],["scheduling.k8s.io/v1beta9","scheduling.k8s.io/v3"]]'
@@ -87,7 +87,7 @@ value: '$v[[0,1000000000,-5],[1000000001,2147483648,"5",1.5]]'
 
 /// The template of a `NetworkPolicy`.
 #[must_use]
-pub(super) fn network_policy() -> String {
+pub(crate) fn network_policy() -> String {
     let text = r#"
 apiVersion: '$v[["networking.k8s.io/v1"],["networking.k8s.io/v1beta9","networking.k8s.io/v3"]]'
 kind: NetworkPolicy

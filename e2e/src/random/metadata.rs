@@ -2,7 +2,7 @@
 
 /// The metadata of an object whose name is of the class `name`, as a template's text in braces.
 #[must_use]
-pub(super) fn template(name: &str) -> String {
+pub(crate) fn template(name: &str) -> String {
     format!(
         r#"{{
   name: {name},

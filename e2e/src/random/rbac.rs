@@ -3,7 +3,7 @@
 use super::metadata;
 
 /// `{serviceAccountName, rules}` of `permissions`.
-pub(super) const PERMISSION: &str = r#"
+pub(crate) const PERMISSION: &str = r#"
 serviceAccountName: '$v[["gizmo-operator","other"],["Other","a_b","a b","-a",7]]'
 rules:
 - apiGroups: '$v[[[""],["apps"],["*"]],[[],"apps",[1]]]'
@@ -14,7 +14,7 @@ rules:
 "#;
 
 /// `{serviceAccountName, rules}` of `clusterPermissions`.
-pub(super) const CLUSTER_PERMISSION: &str = r#"
+pub(crate) const CLUSTER_PERMISSION: &str = r#"
 serviceAccountName: '$v[["gizmo-operator","other"],["Other","a_b","a b","-a",7]]'
 rules:
 - $one:
@@ -24,32 +24,32 @@ rules:
 
 /// The template of a Role.
 #[must_use]
-pub(super) fn role() -> String {
+pub(crate) fn role() -> String {
     ROLE.replace("$metadata", &metadata::template(NAME))
 }
 
 /// The template of a `ClusterRole`.
 #[must_use]
-pub(super) fn cluster_role() -> String {
+pub(crate) fn cluster_role() -> String {
     CLUSTER_ROLE.replace("$metadata", &metadata::template(NAME))
 }
 
 /// The template of a `RoleBinding`.
 #[must_use]
-pub(super) fn role_binding() -> String {
+pub(crate) fn role_binding() -> String {
     BINDING.replace("$kind", "RoleBinding").replace("$metadata", &metadata::template(NAME))
 }
 
 /// The template of a `ClusterRoleBinding`.
 #[must_use]
-pub(super) fn cluster_role_binding() -> String {
+pub(crate) fn cluster_role_binding() -> String {
     let text = BINDING.replace("$kind", "ClusterRoleBinding").replace("$metadata", &metadata::template(NAME));
     text.replace(r#"["ClusterRole","Role"]"#, r#"["ClusterRole"]"#)
 }
 
 /// The template of a `ServiceAccount`.
 #[must_use]
-pub(super) fn service_account() -> String {
+pub(crate) fn service_account() -> String {
     ACCOUNT.replace("$metadata", &metadata::template("$subdomain"))
 }
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use bundle_tool::report::{Finding, Validator};
-use bundle_tool::rules;
+use olm_model::report::{Finding, Validator};
 
 use super::case::{Case, Change};
 use super::cel;
@@ -40,7 +39,7 @@ const NOT_SENT: [&str; 2] = ["object-too-large", "webhook-service-name-invalid"]
 #[must_use]
 pub fn is_of_api_server(rule: &str) -> bool {
     !NOT_SENT.contains(&rule)
-        && rules::find(rule).is_none_or(|rule| rule.is_rejected_by(Validator::ApiServer))
+        && olm_rules::find(rule).is_none_or(|rule| rule.is_rejected_by(Validator::ApiServer))
 }
 
 /// Returns how our findings differ from the API server's verdict.

@@ -4,7 +4,7 @@ use super::metadata;
 
 /// The template of a Service.
 #[must_use]
-pub(super) fn template() -> String {
+pub(crate) fn template() -> String {
     TEMPLATE.replace("$metadata", &metadata::template("$dns1035"))
 }
 
@@ -49,7 +49,7 @@ spec:
 "#;
 
 /// A Service with sticky sessions, apart because its parts need each other.
-pub(super) const STICKY: &str = r#"
+pub(crate) const STICKY: &str = r#"
 apiVersion: '$v[["v1"],["v1beta9","v3"]]'
 kind: Service
 metadata: {name: sticky, "annotations?": {service.kubernetes.io/topology-mode: Auto, service.kubernetes.io/topology-aware-hints: '$v[["Auto"],["Disabled","a"]]'}}

@@ -57,10 +57,10 @@ pub struct ValidBundle {
 impl Default for ValidBundle {
     fn default() -> Self {
         let mut csv = yaml(include_bytes!(
-            "../../../bundle-tool/tests/fixtures/bundle/manifests/gizmo-operator.clusterserviceversion.yaml"
+            "../../../crates/olm-rules/tests/fixtures/bundle/manifests/gizmo-operator.clusterserviceversion.yaml"
         ));
         let crd = yaml(include_bytes!(
-            "../../../bundle-tool/tests/fixtures/bundle/manifests/gizmos.gadgets.example.com.crd.yaml"
+            "../../../crates/olm-rules/tests/fixtures/bundle/manifests/gizmos.gadgets.example.com.crd.yaml"
         ));
         set(&mut csv, &keys("spec.webhookdefinitions"), None);
         set(&mut csv, &keys("spec.icon"), None);
@@ -68,7 +68,7 @@ impl Default for ValidBundle {
             csv,
             crd,
             annotations: include_bytes!(
-                "../../../bundle-tool/tests/fixtures/bundle/metadata/annotations.yaml"
+                "../../../crates/olm-rules/tests/fixtures/bundle/metadata/annotations.yaml"
             )
             .to_vec(),
             csv_schema: Value::Null,
@@ -356,7 +356,7 @@ fn keys(path: &str) -> Vec<Step> {
 }
 
 fn yaml(bytes: &[u8]) -> Value {
-    bundle_tool::read::yaml::parse(bytes).documents.first().map_or(Value::Null, |tree| tree.root().to_json())
+    kube_yaml::parse(bytes).documents.first().map_or(Value::Null, |tree| tree.root().to_json())
 }
 
 /// The object with its change, if it has one.

@@ -90,7 +90,7 @@ impl Template {
     #[must_use]
     #[expect(clippy::panic, reason = "a template that does not parse is a defect of this crate")]
     pub fn parse(text: &str) -> Self {
-        let parsed = bundle_tool::read::yaml::parse(text.as_bytes());
+        let parsed = kube_yaml::parse(text.as_bytes());
         let [tree] = parsed.documents.as_slice() else {
             panic!("a template is one document: {:?}\n{text}", parsed.error);
         };

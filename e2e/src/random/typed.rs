@@ -10,7 +10,7 @@ const POINTERS: &[&str] = &["selector", "sideEffects", "secretRef"];
 
 /// What OLM makes of `value`.
 #[must_use]
-pub(super) fn written(schema: &Value, value: &Value) -> Value {
+pub(crate) fn written(schema: &Value, value: &Value) -> Value {
     match value {
         Value::Object(map) if schema.get("properties").is_some() => object(schema, map),
         Value::Object(map) => match schema.get("additionalProperties") {

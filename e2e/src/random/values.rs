@@ -20,7 +20,7 @@ impl Class {
     /// # Panics
     /// There is no such class.
     #[expect(clippy::panic, reason = "a template that names no class is a defect of this crate")]
-    pub(super) fn parse(scalar: &Value) -> Self {
+    pub(crate) fn parse(scalar: &Value) -> Self {
         let Some(text) = scalar.as_str().and_then(|text| text.strip_prefix('$')) else {
             return Self { fixed: true, valid: vec![scalar.clone()], invalid: Vec::new() };
         };

@@ -1,7 +1,7 @@
 //! Admission webhooks, as a CSV's `webhookdefinitions` describe them.
 
 /// The template of a webhook's description.
-pub(super) const TEMPLATE: &str = r#"
+pub(crate) const TEMPLATE: &str = r#"
 type: '$v[["ValidatingAdmissionWebhook"],["x","Validating","validatingAdmissionWebhook",""]]'
 generateName: '$v[["vgizmo.gadgets.example.com","a.b.c"],["a","a.b","A.b.c","","a..b.c","-a.b.c","a_b.c.d"]]'
 deploymentName: gizmo-operator
@@ -23,7 +23,7 @@ rules:
 "#;
 
 /// A mutating webhook's description, with what only these have.
-pub(super) const MUTATING: &str = r#"
+pub(crate) const MUTATING: &str = r#"
 type: MutatingAdmissionWebhook
 generateName: '$v[["mgizmo.gadgets.example.com"],["a","a.b","A.b.c","","a_b.c.d"]]'
 deploymentName: gizmo-operator

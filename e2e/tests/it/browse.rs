@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
 use base64::Engine as _;
-use e2e::{Browser, Programs, skipped};
+use e2e::{Browser, Programs, skip};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 /// Writes a catalog with three packages, one of them with two channels, skips and a deprecation.
@@ -75,7 +75,7 @@ async fn is_at(browser: &mut Browser, path: &str) -> Result<()> {
 #[tokio::test]
 async fn packages_are_browsed_by_keyboard_and_by_mouse() -> Result<()> {
     let Some(mut browser) = Browser::start().await? else {
-        skipped("there is no chromium");
+        skip("there is no chromium");
         return Ok(());
     };
     let programs = Programs::from_env()?;
@@ -149,7 +149,7 @@ async fn packages_are_browsed_by_keyboard_and_by_mouse() -> Result<()> {
 #[tokio::test]
 async fn the_upgrade_graph_is_searched_walked_and_zoomed() -> Result<()> {
     let Some(mut browser) = Browser::start().await? else {
-        skipped("there is no chromium");
+        skip("there is no chromium");
         return Ok(());
     };
     let directory = tempfile::tempdir()?;

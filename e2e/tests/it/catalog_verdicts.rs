@@ -11,10 +11,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, Result, ensure};
-use bundle_tool::model::yaml::emit;
-use bundle_tool::read::yaml;
-use e2e::{Programs, opm, skipped};
+use e2e::{Programs, opm, skip};
 use fastrand::Rng;
+use kube_yaml::emit;
 use serde_json::{Map, Value, json};
 
 /// The size in bytes up to which a catalog is changed often: opm takes as long for a small change of a large one.
@@ -81,7 +80,7 @@ fn catalogs(root: &Path) -> Result<Vec<Catalog>> {
             let part = std::fs::read_to_string(file?.path())?;
             writeln!(text, "{}{part}", if text.is_empty() { "" } else { "---\n" })?;
         }
-        let parsed = yaml::parse(text.as_bytes());
+        let parsed = kube_yaml::parse(text.as_bytes());
         ensure!(parsed.error.is_none(), "{} cannot be read", directory.display());
         let documents = parsed.documents.iter().map(|tree| tree.root().to_json()).collect();
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -318,7 +317,7 @@ fn number(name: &str, default: u64) -> Result<u64> {
 #[test]
 fn random_changes_of_catalogs_get_the_verdict_of_opm() -> Result<()> {
     let (Some(opm), Some(root)) = (opm()?, std::env::var_os("LARGE_CATALOG").map(PathBuf::from)) else {
-        skipped("OPM and LARGE_CATALOG are not set");
+        skip("OPM and LARGE_CATALOG are not set");
         return Ok(());
     };
     let tool = Programs::from_env()?.path("bundle-tool");

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::{Programs, Registry, skipped};
+use e2e::{Programs, Registry, skip};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -102,7 +102,7 @@ impl Stage {
         let program = |variable: &str, name: &str| {
             let program = std::env::var(variable).unwrap_or_else(|_| name.to_owned());
             if Command::new(&program).arg("--version").stdout(Stdio::null()).status().is_err() {
-                skipped(&format!("{name} is not installed ({variable})"));
+                skip(&format!("{name} is not installed ({variable})"));
                 return None;
             }
             Some(program)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::{
-    Audit, Away, Cluster, LossyProxy, Manager, Programs, Restarter, TIMEOUT, Traces, count, create, skipped,
+    Audit, Away, Cluster, LossyProxy, Manager, Programs, Restarter, TIMEOUT, Traces, count, create, skip,
     wait_for,
 };
 use futures::{StreamExt as _, stream};
@@ -31,7 +31,7 @@ async fn control_plane(programs: &Programs) -> Result<Option<Cluster>> {
     let cluster = Cluster::from_env().await?;
     let nodes: Api<Node> = Api::all(cluster.client.clone());
     if count(&nodes).await? > 0 {
-        skipped("this cluster has nodes and would run a pod for each Memcached");
+        skip("this cluster has nodes and would run a pod for each Memcached");
         return Ok(None);
     }
     cluster.define_memcached(programs).await?;
@@ -140,7 +140,7 @@ async fn scaled(
 async fn fifty_of_a_thousand_are_scaled_while_the_api_server_is_killed() -> Result<()> {
     let programs = Programs::from_env()?;
     let Some(restarter) = Restarter::from_env() else {
-        skipped("CLUSTER_RESTART is not set");
+        skip("CLUSTER_RESTART is not set");
         return Ok(());
     };
     let Some(cluster) = control_plane(&programs).await? else { return Ok(()) };

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
-use bundle_tool::read::yaml;
 use e2e::{
-    Cluster, Programs, Registry, TIMEOUT, VERSION, condition, install_from, release, skipped, uninstall,
+    Cluster, Programs, Registry, TIMEOUT, VERSION, condition, install_from, release, skip, uninstall,
     wait_for, wait_for_version,
 };
 use serde_json::{Value, json};
@@ -85,14 +84,14 @@ fn manifest(directory: &Path, prefix: &str) -> Result<Value> {
     let file = files
         .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)))
         .with_context(|| format!("there is no {prefix}"))?;
-    let parsed = yaml::parse(&fs::read(file)?);
+    let parsed = kube_yaml::parse(&fs::read(file)?);
     Ok(parsed.documents.first().context("no document")?.root().to_json())
 }
 
 #[tokio::test]
 async fn an_operator_is_installed_while_its_registry_is_gone() -> Result<()> {
     let Some(hosts) = std::env::var_os("REGISTRY_HOSTS").map(PathBuf::from) else {
-        skipped("REGISTRY_HOSTS is not set");
+        skip("REGISTRY_HOSTS is not set");
         return Ok(());
     };
     let (programs, target) = (Programs::from_env()?, Registry::from_env()?);

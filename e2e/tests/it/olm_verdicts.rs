@@ -10,12 +10,12 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use bundle_tool::read;
-use bundle_tool::rules::{self, Selection};
 use e2e::{Cluster, Namespace, TIMEOUT, wait_for};
 use futures::future::try_join_all;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::{Client, ResourceExt as _};
+use olm_model::read;
+use olm_rules::Selection;
 use serde_json::{Value, json};
 
 const CSV: &str = "manifests/gizmo-operator.clusterserviceversion.yaml";
@@ -235,8 +235,8 @@ fn conversion(csv: &mut Value, edit: fn(&mut Value)) {
 }
 
 fn fixture(path: &str) -> Result<Value> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bundle-tool/tests/fixtures/bundle");
-    let parsed = read::yaml::parse(&fs::read(root.join(path))?);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/olm-rules/tests/fixtures/bundle");
+    let parsed = kube_yaml::parse(&fs::read(root.join(path))?);
     Ok(parsed.documents.first().context("an empty fixture")?.root().to_json())
 }
 
@@ -260,9 +260,9 @@ fn errors(csv: &Value, crd: &Value) -> Result<Vec<&'static str>> {
         (CRD.to_owned(), serde_json::to_vec(crd)?),
         (ANNOTATIONS.to_owned(), serde_json::to_vec(&fixture(ANNOTATIONS)?)?),
     ]);
-    let report = rules::validate(&read::bundle::files("case", &files), &Selection::default());
+    let report = olm_rules::validate(&read::bundle::files("case", &files), &Selection::default());
     let errors =
-        report.findings.iter().filter(|finding| finding.severity == bundle_tool::report::Severity::Error);
+        report.findings.iter().filter(|finding| finding.severity == olm_model::report::Severity::Error);
     Ok(errors.map(|finding| finding.rule).collect())
 }
 

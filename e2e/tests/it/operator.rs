@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use e2e::{
     Audit, Away, Call, Cluster, Namespace, Operator, Programs, Registry, Restarter, TIMEOUT, Traces,
-    condition, skipped, wait_for,
+    condition, skip, wait_for,
 };
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -452,7 +452,7 @@ async fn the_leader_is_killed_during_a_rollout() -> Result<()> {
 #[tokio::test]
 async fn the_api_server_is_down_for_60_seconds() -> Result<()> {
     let Some(restarter) = Restarter::from_env() else {
-        skipped("CLUSTER_RESTART is not set");
+        skip("CLUSTER_RESTART is not set");
         return Ok(());
     };
     let (audit, stage) = (Audit::from_env(), Stage::new("away", 2, &[]).await?);
@@ -519,7 +519,7 @@ async fn metrics_are_served_only_to_clients_that_the_api_server_authorizes() -> 
 #[tokio::test]
 async fn every_request_is_allowed_by_a_rule_and_every_rule_is_used() -> Result<()> {
     let Some(audit) = Audit::from_env() else {
-        skipped("AUDIT_LOG is not set");
+        skip("AUDIT_LOG is not set");
         return Ok(());
     };
     let stage = Stage::new("rules", 1, &["--webhook-cert-lifetime=30"]).await?;

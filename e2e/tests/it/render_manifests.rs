@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::{Cluster, Programs, skipped};
+use e2e::{Cluster, Programs, skip};
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ async fn rejection(cluster: &Cluster, object: &Value) -> Result<Option<Result<()
 #[tokio::test]
 async fn twenty_bundles_are_accepted_by_the_api_server() -> Result<()> {
     let Some(corpus) = std::env::var_os("CORPUS_DIR") else {
-        skipped("CORPUS_DIR is not set");
+        skip("CORPUS_DIR is not set");
         return Ok(());
     };
     let programs = Programs::from_env()?;

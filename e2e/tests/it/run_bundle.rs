@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use e2e::{Cluster, Namespace, Programs, Registry, Restarter, TIMEOUT, skipped, wait_for};
+use e2e::{Cluster, Namespace, Programs, Registry, Restarter, TIMEOUT, skip, wait_for};
 use futures::{StreamExt as _, stream};
 use kube::api::ListParams;
 use serde_json::{Value, json};
@@ -471,7 +471,7 @@ async fn an_interrupted_unpacking_or_plan_names_what_is_left() -> Result<()> {
 #[tokio::test]
 async fn the_api_server_is_away_for_30_seconds() -> Result<()> {
     let Some(restarter) = Restarter::from_env() else {
-        skipped("CLUSTER_RESTART is not set");
+        skip("CLUSTER_RESTART is not set");
         return Ok(());
     };
     let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
@@ -524,7 +524,7 @@ async fn olm_that_does_not_run_is_named_before_anything_is_created() -> Result<(
     let cluster = Cluster::from_env().await?;
     let found = cluster.api("apps/v1", "Deployment", "olm").await?;
     let Ok(operator) = found.get("catalog-operator").await else {
-        skipped("OLM is not in namespace olm");
+        skip("OLM is not in namespace olm");
         return Ok(());
     };
     let replicas = operator.data["spec"]["replicas"].clone();

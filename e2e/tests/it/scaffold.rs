@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::{Cluster, Registry, TIMEOUT, condition, skipped, wait_for};
+use e2e::{Cluster, Registry, TIMEOUT, condition, skip, wait_for};
 use serde_json::json;
 
 /// The commands that bundle-tool runs have this long altogether.
@@ -165,7 +165,7 @@ async fn the_guide_leads_from_an_empty_directory_to_an_operator_that_olm_install
     let guide = Guide::follow()?;
     check(&guide)?;
     if std::env::var_os("KUBECONFIG").is_none() || std::env::var_os("REGISTRY").is_none() {
-        skipped("KUBECONFIG and REGISTRY are not set");
+        skip("KUBECONFIG and REGISTRY are not set");
         return Ok(());
     }
     let (cluster, registry) = (Cluster::from_env().await?, Registry::from_env()?);

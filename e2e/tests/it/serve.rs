@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::{
-    Cluster, NEXT_VERSION, Programs, Registry, TIMEOUT, VERSION, install_from, release_versions, skipped,
+    Cluster, NEXT_VERSION, Programs, Registry, TIMEOUT, VERSION, install_from, release_versions, skip,
     uninstall, wait_for, wait_for_version,
 };
 use k8s_openapi::api::core::v1::Pod;
@@ -180,7 +180,7 @@ async fn catalogd_unpacks_every_kind_of_image() -> Result<()> {
     let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
     let cluster = Cluster::from_env().await?;
     let Ok(catalogs) = cluster.api("olm.operatorframework.io/v1", "ClusterCatalog", "default").await else {
-        skipped("the cluster has no catalogd");
+        skip("the cluster has no catalogd");
         return Ok(());
     };
     let opm = registry.opm();
@@ -307,7 +307,7 @@ async fn http_answers_are_those_of_catalogd() -> Result<()> {
     let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
     let cluster = Cluster::from_env().await?;
     let Ok(catalogs) = cluster.api("olm.operatorframework.io/v1", "ClusterCatalog", "default").await else {
-        skipped("the cluster has no catalogd");
+        skip("the cluster has no catalogd");
         return Ok(());
     };
     let directory = std::env::var("LARGE_CATALOG")

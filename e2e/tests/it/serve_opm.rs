@@ -8,12 +8,12 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use bundle_tool::serve::client::Client;
-use bundle_tool::serve::proto::{
+use catalog_server::client::Client;
+use catalog_server::proto::{
     Bundle, ChannelEntry, HealthCheckRequest, HealthCheckResponse, Names, Package, PackageName,
     ReflectionAnswer, ReflectionQuery, ReflectionRequest, ReflectionResponse, SERVING, Struct,
 };
-use e2e::{Programs, opm, skipped};
+use e2e::{Programs, opm, skip};
 use prost::Message;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -604,7 +604,7 @@ async fn compare(name: &str, opm: &Path, catalog: &Path) -> Result<()> {
 #[tokio::test]
 async fn every_answer_is_that_of_opm() -> Result<()> {
     let Some(opm) = opm()? else {
-        skipped("OPM is not set");
+        skip("OPM is not set");
         return Ok(());
     };
     let scratch = tempfile::tempdir()?;

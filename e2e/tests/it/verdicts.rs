@@ -8,10 +8,6 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use bundle_tool::model::Bundle;
-use bundle_tool::read;
-use bundle_tool::report::{Finding, Severity, Suite};
-use bundle_tool::rules::{self, Level, Selection};
 use e2e::Cluster;
 use e2e::random::report::{self, Difference, Expressions, Outcome};
 use e2e::random::subject::{Request, ValidBundle};
@@ -19,6 +15,11 @@ use e2e::random::{Case, Change, Count, Generator, shrink, wanted};
 use futures::StreamExt as _;
 use kube::Client;
 use kube::api::{GetParams, PostParams};
+use olm_model::Bundle;
+use olm_model::kubernetes::{Minor, Versions};
+use olm_model::read;
+use olm_model::report::{Finding, Project, Severity, Source, Suite};
+use olm_rules::{Level, Selection, Settings};
 use serde_json::Value;
 
 /// How many objects a full run has; only then are the counts held against what is asked for.
@@ -46,7 +47,7 @@ fn bundle(valid: &ValidBundle, case: &Case) -> Bundle {
 
 /// Our findings of severity error, in the suite that is always on.
 fn validate(valid: &ValidBundle, case: &Case, selection: &Selection) -> Vec<Finding> {
-    let report = rules::validate(&bundle(valid, case), selection);
+    let report = olm_rules::validate(&bundle(valid, case), selection);
     let refuses = |finding: &Finding| finding.is_failure() && finding.suite == Suite::Bundle;
     report.findings.into_iter().filter(refuses).collect()
 }
@@ -91,6 +92,18 @@ struct Validators {
     client: Client,
     valid: ValidBundle,
     namespace: String,
+    /// Every rule, for the version of the API server.
+    selection: Selection,
+}
+
+/// Returns the selection of every rule for the version of an API server.
+async fn selection_for(client: &Client) -> Result<Selection> {
+    let version = client.apiserver_version().await?.git_version;
+    let versions = Versions::parse(&version).with_context(|| format!("the API server is {version}"))?;
+    Ok(Selection {
+        settings: Settings { versions: Some(versions), ..Settings::default() },
+        ..Selection::default()
+    })
 }
 
 impl Validators {
@@ -112,8 +125,7 @@ impl Validators {
                 .await
         });
         let ours = tokio::task::block_in_place(|| {
-            let selection = Selection::default();
-            cases.iter().map(|case| validate(&self.valid, case, &selection)).collect::<Vec<_>>()
+            cases.iter().map(|case| validate(&self.valid, case, &self.selection)).collect::<Vec<_>>()
         });
         let asked = asked.await?;
         let mut outcomes = Vec::with_capacity(cases.len());
@@ -127,7 +139,7 @@ impl Validators {
         let theirs =
             ask_again(&self.client, self.valid.requests(case.subject, &case.changed(), &self.namespace))
                 .await?;
-        let ours = validate(&self.valid, &case, &Selection::default());
+        let ours = validate(&self.valid, &case, &self.selection);
         Ok(Outcome { case, theirs, ours })
     }
 
@@ -167,6 +179,7 @@ async fn random_objects_get_the_verdict_of_the_api_server() -> Result<()> {
         client: cluster.client.clone(),
         valid: ValidBundle::default().with_csv_schema(csv_schema(&cluster.client).await?),
         namespace: namespace.name.clone(),
+        selection: selection_for(&cluster.client).await?,
     };
     let mut generator = Generator::new();
     let mut outcomes: Vec<Outcome> = Vec::with_capacity(objects);
@@ -213,7 +226,7 @@ async fn random_objects_get_the_verdict_of_the_api_server() -> Result<()> {
     }
     if objects >= FULL {
         problems.extend(uncovered(&generator, &expressions));
-        let idle = idle_rules(&validators.valid, &outcomes);
+        let idle = idle_rules(&validators.valid, &outcomes, &validators.selection);
         if !idle.is_empty() {
             problems.push(format!("rules without which every verdict stays the same: {}", idle.join(", ")));
         }
@@ -307,14 +320,23 @@ fn uncovered(generator: &Generator, expressions: &Expressions) -> Vec<String> {
     problems
 }
 
-/// Rules that can be switched off without any verdict changing; there should be none. Only where a rule alone finds
-/// something can a verdict depend on it; whether it does, judging without it says.
-fn idle_rules(valid: &ValidBundle, outcomes: &[Outcome]) -> Vec<&'static str> {
-    let judging = rules::all().filter(|rule| {
-        rule.severity == Severity::Error && rule.suite == Suite::Bundle && report::is_of_api_server(rule.id)
+/// Rules of the server's version that can be switched off without any verdict changing; there should be none. Only where
+/// a rule alone finds something can a verdict depend on it; whether it does, judging without it says.
+fn idle_rules(valid: &ValidBundle, outcomes: &[Outcome], all: &Selection) -> Vec<&'static str> {
+    let newest = all.settings.versions.and_then(Versions::last);
+    // Older API servers drop what a newer rule is about.
+    let has = |source: &Source| {
+        let since = source.since.and_then(|since| since.parse::<Minor>().ok());
+        source.project != Project::Kubernetes || since <= newest
+    };
+    let judging = olm_rules::all().filter(|rule| {
+        rule.severity == Severity::Error
+            && rule.suite == Suite::Bundle
+            && report::is_of_api_server(rule.id)
+            && rule.sources.iter().any(has)
     });
     let needed = |rule: &str| {
-        let selection = Selection { levels: vec![(rule.to_owned(), Level::Allow)], ..Selection::default() };
+        let selection = Selection { levels: vec![(rule.to_owned(), Level::Allow)], ..all.clone() };
         outcomes.iter().any(|outcome| {
             let mut counted =
                 outcome.ours.iter().filter(|finding| report::is_of_api_server(finding.rule)).peekable();

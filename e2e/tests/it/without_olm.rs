@@ -5,7 +5,7 @@
 use std::process::Output;
 
 use anyhow::{Result, ensure};
-use e2e::{Cluster, Programs, TIMEOUT, skipped, wait_for};
+use e2e::{Cluster, Programs, TIMEOUT, skip, wait_for};
 
 fn tool(programs: &Programs, arguments: &[&str]) -> Result<(Option<i32>, String, String)> {
     eprintln!("$ bundle-tool {}", arguments.join(" "));
@@ -19,7 +19,7 @@ fn tool(programs: &Programs, arguments: &[&str]) -> Result<(Option<i32>, String,
 #[tokio::test]
 async fn olm_is_removed_and_installed_again() -> Result<()> {
     let Ok(manifests) = std::env::var("OLM_MANIFESTS") else {
-        skipped("OLM_MANIFESTS is not set");
+        skip("OLM_MANIFESTS is not set");
         return Ok(());
     };
     let (programs, cluster) = (Programs::from_env()?, Cluster::from_env().await?);

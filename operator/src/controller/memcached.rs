@@ -4,10 +4,12 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, Probe, Service};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::ResourceExt;
-use operator_runtime::controller::{Changes, Children, Digests, Exists, Invalid, Observed, Owns, Reconciler};
-use operator_runtime::events::Note;
+use operator_runtime::controller::{
+    Changes, Children, Error, Exists, Invalid, Observed, Reconciler, SkipUnchanged, Watches,
+};
+use operator_runtime::events::Event;
 use operator_runtime::labels::Instance;
-use operator_runtime::syntax::is_label_key;
+use operator_runtime::validation::is_label_key;
 use operator_runtime::views::{PodState, Rollout};
 use operator_runtime::{labels, workload};
 
@@ -47,17 +49,17 @@ impl Reconciler for MemcachedController {
     /// As in the tutorial.
     const FINALIZER: Option<&'static str> = Some("cache.example.com/finalizer");
 
-    fn owns(&self, owns: &mut Owns) {
-        owns.child::<Deployment, Rollout>();
+    fn watches(&self, watches: &mut Watches) {
+        watches.child::<Deployment, Rollout>();
         if self.owned == Owned::All {
-            owns.child::<Service, Exists>();
-            owns.child::<PodDisruptionBudget, Exists>().optional();
+            watches.child::<Service, Exists>();
+            watches.child::<PodDisruptionBudget, Exists>().optional();
         }
-        owns.related::<Pod, PodState>(labels::INSTANCE);
+        watches.by_label::<Pod, PodState>(labels::INSTANCE);
     }
 
     /// Returns the objects that should exist. Namespace, owner reference and the managed-by label are added to them.
-    fn desired(&self, object: &Memcached, observed: &Observed) -> Result<Children, Invalid> {
+    fn desired(&self, object: &Memcached, observed: &Observed) -> Result<Children, Error> {
         let spec = &object.spec;
         let memory = check(spec)?;
         let image = spec.image.as_deref().unwrap_or(&self.image);
@@ -99,20 +101,20 @@ impl Reconciler for MemcachedController {
     }
 
     /// Sets `phase` and `observedGeneration` before each status is written.
-    fn complete(&self, object: &Memcached, status: &mut MemcachedStatus) {
+    fn complete_status(&self, object: &Memcached, status: &mut MemcachedStatus) {
         let phase = operator_runtime::conditions::phase(&status.conditions);
         status.phase = Some(phase.to_owned());
-        status.selector = Some(labels::text(&labels::selector(APP, &object.name_any())));
+        status.selector = Some(labels::to_selector(&labels::selector(APP, &object.name_any())));
         status.observed_generation = object.metadata.generation;
     }
 
     /// Returns one event per reconcile that wrote the Deployment.
-    fn events(&self, object: &Memcached, changes: &Changes<'_>) -> Vec<Note> {
+    fn events(&self, object: &Memcached, changes: &Changes<'_>) -> Vec<Event> {
         changes.rollout::<Deployment>(&object.name_any(), object.spec.size).into_iter().collect()
     }
 
     /// Has a restart, and changes of fields that belong to others, write nothing.
-    fn digests(&self) -> Option<Digests<Memcached>> {
+    fn skip_unchanged(&self) -> Option<SkipUnchanged<Memcached>> {
         let everything = MemcachedSpec {
             size: 3,
             container_port: 1024,
@@ -120,7 +122,7 @@ impl Reconciler for MemcachedController {
             memory_limit: Some("96Mi".to_owned()),
             node_selector: [("key".to_owned(), "value".to_owned())].into(),
         };
-        Some(Digests::of(Memcached::new("example", everything)).by_generation())
+        Some(SkipUnchanged::new(Memcached::new("example", everything)).desired_is_pure_in_spec())
     }
 }
 

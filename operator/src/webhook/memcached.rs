@@ -3,7 +3,7 @@
 //! What the schema can say belongs there: bounds, patterns and CEL rules need no webhook. These show the rest: the defaulter
 //! repairs values before the schema is checked, the validator rejects what the schema cannot, and warns of side effects.
 
-use operator_runtime::admission::{Decision, Request, Webhook};
+use operator_runtime::admission::{Decision, Request, RequestExt as _, Webhook};
 use operator_runtime::controller::Invalid;
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub fn defaulting() -> Webhook {
 
 /// Decides on a request: replaces the port 0, and trims the image.
 fn set_defaults(request: &Request) -> Decision {
-    let spec = &request.object["spec"];
+    let spec = request.spec();
     let mut decision = Decision::allowed();
     if spec["containerPort"] == 0 {
         decision = decision.set("/spec/containerPort", DEFAULT_PORT);
@@ -44,7 +44,7 @@ fn validate(request: &Request) -> Result<Decision, Invalid> {
     }
     let memcached = request.parse::<Memcached>()?;
     check(&memcached.spec)?;
-    let warnings = warnings(&memcached, &request.old_object);
+    let warnings = warnings(&memcached, request.old_spec());
     Ok(warnings.into_iter().fold(Decision::allowed(), Decision::warn))
 }
 
@@ -52,13 +52,13 @@ fn validate(request: &Request) -> Result<Decision, Invalid> {
 fn warnings(memcached: &Memcached, old: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
     let (size, port) = (i64::from(memcached.spec.size), i64::from(memcached.spec.container_port));
-    if let Some(before) = old["spec"]["size"].as_i64().filter(|before| *before > size) {
+    if let Some(before) = old["size"].as_i64().filter(|before| *before > size) {
         warnings.push(format!(
             "spec.size: scaling from {before} to {size} servers loses the items of the removed servers, and clients that \
              hash keys over the servers will miss most keys for a while"
         ));
     }
-    if old["spec"]["containerPort"].as_i64().is_some_and(|before| before != port) {
+    if old["containerPort"].as_i64().is_some_and(|before| before != port) {
         warnings.push(format!(
             "spec.containerPort: all servers are replaced to listen on port {port}; clients have to use the new port"
         ));

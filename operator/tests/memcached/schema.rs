@@ -4,7 +4,7 @@ use memcached_operator::api::memcached::crd;
 use serde_json::{Value, json};
 
 #[test]
-fn both_versions_share_one_schema_and_only_v1_is_stored() {
+fn versions_share_one_schema_and_only_v1_is_stored() {
     let versions = crd().build().unwrap().spec.versions;
     assert_eq!(versions.iter().map(|v| v.name.as_str()).collect::<Vec<_>>(), ["v1", "v1alpha1"]);
     assert_eq!(versions.iter().map(|v| v.storage).collect::<Vec<_>>(), [true, false]);
@@ -19,7 +19,7 @@ fn empty_name_lists_are_removed() {
 }
 
 #[test]
-fn the_port_has_a_default_and_the_size_has_bounds() {
+fn port_has_a_default_and_the_size_has_bounds() {
     let crd = serde_json::to_value(crd().build().unwrap()).unwrap();
     let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
     assert_eq!(spec["properties"]["containerPort"]["default"], 11211);
@@ -34,7 +34,7 @@ fn schema() -> Value {
 }
 
 #[test]
-fn nothing_is_nullable_and_the_status_has_no_defaults() {
+fn schema_has_nothing_nullable_and_no_defaults_in_the_status() {
     let schema = schema();
     assert!(!schema.to_string().contains("\"nullable\""));
     assert!(!schema["properties"]["status"].to_string().contains("\"default\""));
@@ -54,7 +54,7 @@ fn conditions_have_the_limits_of_the_api_conventions() {
 }
 
 #[test]
-fn the_schema_rejects_what_the_controller_rejects() {
+fn schema_rejects_what_the_controller_rejects() {
     let schema = schema();
     let spec = &schema["properties"]["spec"]["properties"];
     assert_eq!(spec["containerPort"]["minimum"].as_f64(), Some(1024.0));

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use memcached_operator::api::memcached::{Memcached, MemcachedStatus};
 use memcached_operator::controller::memcached::{MemcachedController, Owned};
 use operator_runtime::conditions::{AVAILABLE, DEGRADED, PROGRESSING, find};
-use operator_runtime::controller::{Observed, Problem, Reconciler};
+use operator_runtime::controller::{Observed, ReconcileProblem, Reconciler};
 use operator_runtime::testing;
 use operator_runtime::views::{PodState, Rollout};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn observed(memcached: &Memcached, deployment: Option<Value>) -> Observed {
 /// Returns the status at a time, as it is written.
 fn next(memcached: &Memcached, observed: Observed, second: i64) -> MemcachedStatus {
     let mut next = reconciler().status(memcached, &observed.at(at(second)));
-    reconciler().complete(memcached, &mut next);
+    reconciler().complete_status(memcached, &mut next);
     next
 }
 
@@ -60,9 +60,9 @@ fn reported(status: &MemcachedStatus, kind: &str) -> (String, String) {
 }
 
 #[test]
-fn a_new_memcached_is_unknown_and_reconciling() {
+fn new_memcached_is_unknown_and_reconciling() {
     let mut memcached = memcached(3);
-    let initial = |memcached: &Memcached| reconciler().initial(memcached, &observed(memcached, None));
+    let initial = |memcached: &Memcached| reconciler().initial_status(memcached, &observed(memcached, None));
     let status = initial(&memcached).unwrap();
     assert_eq!(reported(&status, AVAILABLE), ("Unknown".into(), "Reconciling".into()));
     memcached.status = Some(status);
@@ -70,7 +70,7 @@ fn a_new_memcached_is_unknown_and_reconciling() {
 }
 
 #[test]
-fn available_once_every_server_is_available() {
+fn memcached_is_available_once_every_server_is() {
     let memcached = memcached(3);
     let status = next(&memcached, observed(&memcached, Some(deployment(3, 3, 2))), 0);
     assert_eq!(reported(&status, AVAILABLE), ("False".into(), "ReplicasUnavailable".into()));
@@ -83,7 +83,7 @@ fn available_once_every_server_is_available() {
 }
 
 #[test]
-fn a_change_of_size_is_resizing_until_it_is_done() {
+fn change_of_size_is_resizing_until_it_is_done() {
     let three = memcached(3);
     let complete = next(&three, observed(&three, Some(deployment(3, 3, 3))), 0);
     let grown = then(5, complete);
@@ -96,7 +96,7 @@ fn a_change_of_size_is_resizing_until_it_is_done() {
 }
 
 #[test]
-fn the_transition_time_moves_only_when_the_status_does() {
+fn transition_time_moves_only_when_the_status_does() {
     let new = memcached(3);
     let one = next(&new, observed(&new, Some(deployment(3, 3, 1))), 0);
     let again = then(3, one.clone());
@@ -106,8 +106,8 @@ fn the_transition_time_moves_only_when_the_status_does() {
 }
 
 #[test]
-fn a_rejected_write_degrades_with_the_api_servers_message() {
-    let problem = Problem { retry: true, ..Problem::new("Forbidden", "exceeded quota") };
+fn rejected_write_degrades_with_the_api_servers_message() {
+    let problem = ReconcileProblem { retry: true, ..ReconcileProblem::new("Forbidden", "exceeded quota") };
     let memcached = memcached(3);
     let status = next(&memcached, observed(&memcached, None).with_problem(problem), 0);
     assert_eq!(reported(&status, DEGRADED), ("True".into(), "Forbidden".into()));
@@ -116,7 +116,7 @@ fn a_rejected_write_degrades_with_the_api_servers_message() {
 }
 
 #[test]
-fn a_pod_that_cannot_start_degrades_and_another_wording_is_not_a_change() {
+fn pod_that_cannot_start_degrades_and_another_wording_is_not_a_change() {
     let broken = |memcached: &Memcached, message: &str| {
         let waiting = json!({"reason": "ImagePullBackOff", "message": message});
         let pod = json!({"status": {"containerStatuses": [{"state": {"waiting": waiting}}]}});
@@ -132,8 +132,8 @@ fn a_pod_that_cannot_start_degrades_and_another_wording_is_not_a_change() {
 #[test]
 fn deletion_shows_as_finalizing() {
     let memcached = memcached(1);
-    let mut status = reconciler().finalizing(&memcached, &observed(&memcached, None)).unwrap();
-    reconciler().complete(&memcached, &mut status);
+    let mut status = reconciler().finalizing_status(&memcached, &observed(&memcached, None)).unwrap();
+    reconciler().complete_status(&memcached, &mut status);
     assert_eq!(reported(&status, DEGRADED), ("True".into(), "Finalizing".into()));
     assert_eq!(status.phase.as_deref(), Some("Finalizing"));
 }
@@ -149,12 +149,12 @@ fn conditions_of_other_managers_are_kept() {
         last_transition_time: Time(at(0)),
     };
     let memcached = then(1, MemcachedStatus { conditions: vec![foreign], ..MemcachedStatus::default() });
-    let status = reconciler().initial(&memcached, &observed(&memcached, None)).unwrap();
+    let status = reconciler().initial_status(&memcached, &observed(&memcached, None)).unwrap();
     assert!(condition(&status, "Audited").is_some());
 }
 
 #[test]
-fn a_malformed_spec_keeps_the_servers_that_were_asked_for() {
+fn malformed_spec_keeps_the_servers_that_were_asked_for() {
     let malformed = memcached(0);
     let observed = observed(&malformed, Some(deployment(3, 3, 3))).with_malformed("invalid type");
     let status = next(&malformed, observed, 0);

@@ -3,6 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use memcached_operator::webhook::memcached::{defaulting, validation};
+use operator_runtime::admission::Webhook;
+use operator_runtime::testing::admission_review;
 use serde_json::{Value, json};
 
 fn review(spec: &Value, old: Option<&Value>) -> Value {
@@ -12,16 +14,20 @@ fn review(spec: &Value, old: Option<&Value>) -> Value {
             "metadata": {"name": "cache", "namespace": "ns"}, "spec": spec,
         })
     };
-    let old = old.map(object).unwrap_or_default();
-    json!({"request": {"uid": "7", "object": object(spec), "oldObject": old}})
+    admission_review(&object(spec), old.map(object).as_ref())
+}
+
+fn respond(webhook: &Webhook, review: &Value) -> Value {
+    let response = webhook.respond(review.to_string().as_bytes());
+    serde_json::from_slice::<Value>(&response).unwrap()["response"].clone()
 }
 
 fn validated(spec: &Value, old: Option<&Value>) -> Value {
-    validation().respond(review(spec, old))["response"].clone()
+    respond(&validation(), &review(spec, old))
 }
 
 fn patch_of(spec: &Value) -> Value {
-    let response = defaulting().respond(review(spec, None))["response"].clone();
+    let response = respond(&defaulting(), &review(spec, None));
     assert_eq!(response["allowed"], true);
     match response["patch"].as_str() {
         Some(patch) => serde_json::from_slice(&STANDARD.decode(patch).unwrap()).unwrap(),
@@ -30,7 +36,7 @@ fn patch_of(spec: &Value) -> Value {
 }
 
 #[test]
-fn the_port_0_is_replaced_and_another_one_is_kept() {
+fn port_0_is_replaced_and_another_one_is_kept() {
     assert_eq!(patch_of(&json!({"size": 1, "containerPort": 0}))[0]["value"], 11211);
     assert_eq!(patch_of(&json!({"size": 1, "containerPort": 12000})), Value::Null);
 }
@@ -42,7 +48,7 @@ fn whitespace_around_an_image_is_trimmed() {
 }
 
 #[test]
-fn what_the_controller_rejects_is_denied_with_its_field() {
+fn validation_denies_what_the_controller_rejects_and_names_the_field() {
     for (spec, field) in [
         (json!({"size": 1, "nodeSelector": {"a b": "c"}}), "spec.nodeSelector"),
         (json!({"size": 1, "memoryLimit": "1 GB"}), "spec.memoryLimit"),
@@ -50,7 +56,7 @@ fn what_the_controller_rejects_is_denied_with_its_field() {
     ] {
         let response = validated(&spec, None);
         assert_eq!(response["allowed"], false, "{spec}");
-        assert_eq!(response["uid"], "7");
+        assert_eq!(response["uid"], review(&spec, None)["request"]["uid"]);
         assert!(response["status"]["message"].as_str().unwrap().starts_with(field), "{response}");
     }
 }
@@ -65,12 +71,12 @@ fn scaling_down_is_allowed_with_a_warning() {
 }
 
 #[test]
-fn an_update_that_does_not_change_an_invalid_spec_is_allowed() {
+fn update_that_does_not_change_an_invalid_spec_is_allowed() {
     let bad = json!({"size": 1, "nodeSelector": {"a b": "c"}});
     assert_eq!(validated(&bad, Some(&bad))["allowed"], true);
 }
 
 #[test]
-fn a_review_without_a_request_is_denied() {
-    assert_eq!(validation().respond(json!({}))["response"]["allowed"], false);
+fn review_without_a_request_is_denied() {
+    assert_eq!(respond(&validation(), &json!({}))["allowed"], false);
 }

@@ -1,6 +1,7 @@
 //! `bundle-tool catalog add`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,17 +10,24 @@ use clap::{Args, ValueEnum};
 use serde_json::Value as Json;
 
 use super::store::{Change, Store};
-use crate::catalog::validate::Blob;
-use crate::catalog::{self, DefaultChannel, PackageBlob};
 use crate::cli::bundles;
 use crate::cli::exit::Exit;
-use crate::cli::images::{Location, Registries, image_name};
+use crate::cli::images::{Location, RegistryArgs, image_name};
 use crate::cli::lock::lock;
+use crate::cli::report::print_errors;
 use crate::cli::runtime::SharedRuntime;
-use crate::model::Annotations;
-use crate::model::catalog::Bundle;
-use crate::model::csv::ClusterServiceVersion;
-use crate::model::version;
+use kube_yaml::Path as FieldPath;
+use olm_catalog::validate::{Blob, decode};
+use olm_catalog::{DefaultChannel, PackageBlob};
+use olm_model::Annotations;
+use olm_model::catalog::Bundle;
+use olm_model::csv::ClusterServiceVersion;
+use olm_model::read::catalog as reader;
+use olm_model::read::catalog::{Content, Limits, Source};
+use olm_model::report::{BundleReport, Finding};
+use olm_model::version;
+use olm_report::Subject;
+use olm_rules::catalog;
 
 /// Add bundles to a file-based catalog
 ///
@@ -50,7 +58,7 @@ use crate::model::version;
   # Replace the bundle with the next lower version, whatever its CSV replaces
   bundle-tool catalog add catalog bundle \\
     --image quay.io/example/operator-bundle:v1.0.1 --edges semver")]
-pub(super) struct Add {
+pub(crate) struct Add {
     /// Catalog directory, created if it does not exist
     catalog: PathBuf,
     /// Bundles: directories, oci:DIR, oci-archive:FILE or image names
@@ -73,7 +81,7 @@ pub(super) struct Add {
     #[arg(long)]
     no_validate: bool,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 /// Where upgrade edges come from.
@@ -85,7 +93,7 @@ enum Edges {
     Semver,
 }
 
-impl From<Edges> for catalog::Edges {
+impl From<Edges> for olm_catalog::Edges {
     fn from(edges: Edges) -> Self {
         match edges {
             Edges::Csv => Self::Csv,
@@ -98,6 +106,8 @@ impl From<Edges> for catalog::Edges {
 struct Added {
     /// The REF of the bundle.
     reference: String,
+    /// The findings about its blob, at their positions in the bundle.
+    findings: Vec<Finding>,
     blob: Bundle,
     csv: ClusterServiceVersion,
     channels: Vec<String>,
@@ -112,8 +122,11 @@ impl Added {
 }
 
 impl Add {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let added = self.read()?;
+        if !self.no_validate && !check_bundles(&added)? {
+            return Ok(Exit::Findings);
+        }
         let mut lock = lock(&self.catalog)?;
         let store = Store::read(lock.path())?;
         let mut by_package: BTreeMap<&str, Vec<&Added>> = BTreeMap::new();
@@ -175,9 +188,9 @@ impl Add {
     }
 
     fn rendered(&self, reference: &str, image: &str, runtime: &SharedRuntime) -> Result<Added> {
-        let bundle = bundles::read(reference, &self.registries, runtime)?;
-        let blob = catalog::render(&bundle, Some(image))?;
-        if let Err(reason) = catalog::validate::check_package_name(&blob.package) {
+        let bundle = bundles::read_complete(reference, &self.registries, runtime)?;
+        let blob = olm_catalog::render(&bundle, Some(image))?;
+        if let Err(reason) = olm_catalog::validate::check_package_name(&blob.package) {
             bail!("invalid package name `{}`: {reason}", blob.package);
         }
         let csv = bundle.csv().context("the bundle has no ClusterServiceVersion")?;
@@ -189,7 +202,8 @@ impl Add {
             self.channels.clone()
         };
         let default_channel = annotations.get(Annotations::DEFAULT_CHANNEL).map(str::to_owned);
-        Ok(Added { reference: reference.to_owned(), blob, csv, channels, default_channel })
+        let findings = findings(&bundle, &blob)?;
+        Ok(Added { reference: reference.to_owned(), findings, blob, csv, channels, default_channel })
     }
 
     /// Adds the bundles of a package.
@@ -218,10 +232,10 @@ impl Add {
             let given = self.default_channel.as_deref().map(DefaultChannel::Given);
             let annotated = || one.default_channel.as_deref().map(DefaultChannel::Annotated);
             let default = given.or_else(annotated);
-            catalog::add(&mut blobs, &one.blob, &one.csv, &one.channels, default, self.edges.into())
+            olm_catalog::add(&mut blobs, &one.blob, &one.csv, &one.channels, default, self.edges.into())
                 .with_context(|| one.failed())?;
         }
-        catalog::check_default_channel(&blobs, package)
+        olm_catalog::check_default_channel(&blobs, package)
             .with_context(|| added.last().map_or_else(String::new, |one| one.failed()))?;
         for (place, blob) in blobs.into_iter().enumerate().filter(|(_, blob)| blob.is_changed) {
             match known.get(place) {
@@ -233,4 +247,53 @@ impl Add {
         }
         Ok(())
     }
+}
+
+/// Validates the version in the blob of a bundle; findings point at the version in its CSV.
+fn findings(bundle: &olm_model::Bundle, blob: &Bundle) -> Result<Vec<Finding>> {
+    let source = Source { name: "".into(), content: Content::Bytes(serde_json::to_vec(blob)?) };
+    let decoded = reader::documents([source], Limits::default(), |document| decode(&document))?;
+    let mut findings: Vec<Finding> = decoded.into_iter().flat_map(|one| one.findings).collect();
+    // Everything else is reported for the whole catalog, which is validated with the user's options.
+    findings.retain(|finding| finding.rule == catalog::BUNDLE_VERSION_INVALID.id);
+    for finding in &mut findings {
+        // No file contains the blob, so its positions lead nowhere.
+        (finding.file, finding.line, finding.column, finding.fix) = (None, None, None, None);
+        if let Some(csv) = bundle.csv() {
+            let root = FieldPath::ROOT;
+            let spec = root.field("spec");
+            let position = csv.locate(&spec.field("version"));
+            finding.file = Some(csv.file.path.clone());
+            (finding.line, finding.column) = (Some(position.line), Some(position.column));
+            finding.path = Some("spec.version".to_owned());
+            finding.help =
+                "use MAJOR.MINOR.PATCH, such as `1.2.3`, in spec.version of the ClusterServiceVersion".into();
+        }
+    }
+    olm_rules::add_excerpts(&mut findings, |name| Some(bundle.file(name)?.bytes.as_slice()));
+    Ok(findings)
+}
+
+/// Prints the findings about the blobs of bundles. Returns whether there are none.
+fn check_bundles(added: &[Added]) -> Result<bool> {
+    let reports: Vec<BundleReport> = added
+        .iter()
+        .filter(|one| !one.findings.is_empty())
+        .map(|one| BundleReport {
+            path: one.reference.clone(),
+            parent: None,
+            name: Some(one.blob.name.clone()),
+            package: Some(one.blob.package.clone()),
+            findings: one.findings.clone(),
+        })
+        .collect();
+    if reports.is_empty() {
+        return Ok(true);
+    }
+    print_errors(&reports.iter().map(Subject::from).collect::<Vec<_>>())?;
+    writeln!(
+        io::stderr(),
+        "error: opm rejects the bundle and the catalog was not written; use --no-validate to write it anyway"
+    )?;
+    Ok(false)
 }

@@ -6,19 +6,21 @@ use anyhow::Result;
 use serde_json::{Value as Json, json};
 
 use super::load;
-use crate::catalog::validate::{Blob, Decoded, base64_data};
-use crate::cluster::v1::migrate::properties;
-use crate::decode::decode;
-use crate::model::catalog::{self as model, Bundle};
-use crate::model::{self as bundles, Annotations};
-use crate::read;
-use crate::read::catalog::{self as reader, Limits, Source};
+use olm_catalog::validate::decode;
+use olm_catalog::validate::{Blob, Decoded, base64_data};
+use olm_cluster::v1::migrate::properties;
+use olm_model::Annotations;
+use olm_model::catalog as model;
+use olm_model::catalog::Bundle;
+use olm_model::read;
+use olm_model::read::catalog as reader;
+use olm_model::read::catalog::{Limits, Source};
 
 /// What is kept of each bundle, by package and name.
-pub(in crate::cli) type Kept<T> = HashMap<(String, String), T>;
+pub(crate) type Kept<T> = HashMap<(String, String), T>;
 
 /// Reads the documents of a catalog, and of each bundle what `keep` returns.
-pub(super) fn documents<T: Send>(
+pub(crate) fn documents<T: Send>(
     sources: Vec<Source>,
     keep: impl Fn(Bundle) -> T + Sync,
 ) -> Result<(Vec<Decoded>, Kept<T>)> {
@@ -45,7 +47,7 @@ pub(super) fn documents<T: Send>(
 
 /// Reads the blobs of a catalog, and of each bundle what `keep` returns. The catalog may be invalid as long as every
 /// document can be read.
-pub(in crate::cli) fn read<T: Send>(
+pub(crate) fn read<T: Send>(
     sources: Vec<Source>,
     keep: impl Fn(Bundle) -> T + Sync,
 ) -> Result<(Vec<Blob>, Kept<T>)> {
@@ -54,7 +56,7 @@ pub(in crate::cli) fn read<T: Send>(
 }
 
 /// Returns the manifests of a blob's `olm.bundle.object` properties.
-pub(in crate::cli) fn objects(blob: &Bundle) -> Vec<Vec<u8>> {
+pub(crate) fn objects(blob: &Bundle) -> Vec<Vec<u8>> {
     let objects = blob.properties.iter().filter(|property| property.r#type == "olm.bundle.object");
     objects.filter_map(|property| base64_data(property.value["data"].as_str()?)).collect()
 }
@@ -62,7 +64,7 @@ pub(in crate::cli) fn objects(blob: &Bundle) -> Vec<Vec<u8>> {
 /// Returns the bundle that a blob describes, and whether it has all of its manifests.
 ///
 /// Without `olm.bundle.object`, the CSV has only what `olm.csv.metadata` has of it.
-pub(in crate::cli) fn bundle(blob: &Bundle) -> (bundles::Bundle, bool) {
+pub(crate) fn bundle(blob: &Bundle) -> (olm_model::Bundle, bool) {
     let manifests = objects(blob);
     let is_complete = !manifests.is_empty();
     let mut files: BTreeMap<String, Vec<u8>> = manifests

@@ -9,16 +9,17 @@ use serde_json::{Value as Json, json};
 
 use super::load;
 use super::store::{Change, Store};
-use crate::catalog::validate::{Blob, link};
 use crate::cli::exit::Exit;
 use crate::cli::lock::lock;
-use crate::model::yaml::is_same_name;
+use kube_yaml::is_same_name;
+use olm_catalog::validate::{Blob, resolve};
 
 /// Deprecate a package, channels or bundles of a file-based catalog
 ///
-/// OLM and consoles show the message to users of the deprecated package, channel or bundle; upgrades are not affected.
-/// The `olm.deprecations` blob of the
-/// package is changed in place, or added to the file of the package. An existing deprecation is replaced.
+/// OLM and consoles show the message to users of the deprecated package, channel or bundle. Upgrades by OLM v0 are not affected;
+/// OLM v1 prefers bundles that are not deprecated, so that it upgrades to a deprecated bundle only if every other candidate, including
+/// the installed version, is deprecated too. The `olm.deprecations` blob of the package is changed in place, or added to the file of
+/// the package. An existing deprecation is replaced.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Deprecate a channel
@@ -36,7 +37,7 @@ use crate::model::yaml::is_same_name;
 
   # Undo a deprecation
   bundle-tool catalog deprecate catalog --package gizmo --channel alpha --undo")]
-pub(super) struct Deprecate {
+pub(crate) struct Deprecate {
     /// Catalog directory
     catalog: PathBuf,
     /// Package; the package itself is deprecated unless --channel or --bundle is given
@@ -60,7 +61,7 @@ pub(super) struct Deprecate {
 }
 
 impl Deprecate {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         if !self.catalog.is_dir() {
             bail!("{} is not a catalog directory", self.catalog.display());
         }
@@ -70,7 +71,7 @@ impl Deprecate {
         let failed = || format!("failed to change {}", self.catalog.display());
         let mut lock = lock(&self.catalog)?;
         let store = Store::read(lock.path()).with_context(failed)?;
-        let (mut packages, _) = link(&store.blobs);
+        let (mut packages, _) = resolve(&store.blobs);
         load::select([&mut packages], Some(&self.package))?;
         let linked = packages.get(self.package.as_str()).context("the package is not in the catalog")?;
         if let Some(channel) = self.channel.iter().find(|name| !linked.channels.contains_key(name.as_str())) {

@@ -6,12 +6,12 @@ use anyhow::Result;
 use clap::Args;
 
 use super::load;
-use crate::catalog::diff::{Difference, Kind, diff};
-use crate::catalog::validate::link;
 use crate::cli::exit::Exit;
 use crate::cli::format::{Format, OutputOption};
-use crate::cli::images::Registries;
-use crate::model::text::printable;
+use crate::cli::images::RegistryArgs;
+use kube_yaml::text::printable;
+use olm_catalog::diff::{Difference, Kind, diff};
+use olm_catalog::validate::resolve;
 
 /// Compare two catalogs
 ///
@@ -28,7 +28,7 @@ use crate::model::text::printable;
   # Also show which upgrades of a package change
   bundle-tool catalog diff quay.io/example/catalog:latest catalog \\
     --package my-operator --upgrades")]
-pub(super) struct Diff {
+pub(crate) struct Diff {
     /// Catalog before the change: a directory, a file, `oci:DIR`, `oci-archive:FILE` or an image name
     #[arg(value_name = "OLD")]
     old: String,
@@ -44,16 +44,16 @@ pub(super) struct Diff {
     #[command(flatten)]
     format: OutputOption<Format>,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 impl Diff {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let old = load::blobs(&self.old, &self.registries)?;
         let new = load::blobs(&self.new, &self.registries)?;
-        let ((mut old, _), (mut new, _)) = (link(&old), link(&new));
+        let ((mut old, _), (mut new, _)) = (resolve(&old), resolve(&new));
         load::select([&mut old, &mut new], self.package.as_deref())?;
-        let differences = diff(&old, &new, self.upgrades)?;
+        let differences = diff(&old, &new, self.upgrades);
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
             Format::Text => text(&differences, &mut out)?,

@@ -12,14 +12,14 @@ use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::contents::{self, Kept};
-use crate::catalog::upgrade::{Edge, permitted};
-use crate::catalog::validate::{Channel, Entry, Packages};
 use crate::diff::{self, Change, CrdDifference};
-use crate::model::catalog::Bundle;
-use crate::model::text::counted;
-use crate::model::text::printable;
-use crate::model::{self, Annotations};
-use crate::read;
+use kube_yaml::text::counted;
+use kube_yaml::text::printable;
+use olm_catalog::upgrade::{Edge, permitted};
+use olm_catalog::validate::{Channel, Entry, Packages};
+use olm_model::Annotations;
+use olm_model::catalog::Bundle;
+use olm_model::disk;
 
 /// The maximum number of upgrades that are compared.
 const MAX_UPGRADES: usize = 200_000;
@@ -28,18 +28,18 @@ const MAX_UPGRADES: usize = 200_000;
 const MAX_SIZE: usize = 2 << 30;
 
 /// The CRDs of a bundle by name, as JSON: those of many bundles fit into memory, and most are the same as those of others.
-pub(in crate::cli) type Crds = BTreeMap<String, Arc<str>>;
+pub(crate) type Crds = BTreeMap<String, Arc<str>>;
 
 /// The bundles of directories, by package and name.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct AtHand(Kept<Crds>);
+pub(crate) struct AvailableBundles(Kept<Crds>);
 
-impl AtHand {
+impl AvailableBundles {
     /// Reads the bundles below directories.
-    pub(in crate::cli) fn read(directories: &[PathBuf]) -> Result<Self> {
+    pub(crate) fn read(directories: &[PathBuf]) -> Result<Self> {
         let mut paths = Vec::new();
         for directory in directories {
-            let found = read::format::bundles_in(directory)
+            let found = disk::format::bundles_in(directory)
                 .with_context(|| format!("failed to read {}", directory.display()))?;
             if found.is_empty() {
                 bail!("{} contains no bundles: expected directories with manifests/", directory.display());
@@ -49,7 +49,7 @@ impl AtHand {
         let bundles = paths
             .par_iter()
             .map(|path| {
-                let bundle = read::bundle::directory(path)?;
+                let bundle = disk::bundle::directory(path)?;
                 Ok(key_of(&bundle).map(|key| (key, texts(diff::Version::of_bundle(&bundle)))))
             })
             .collect::<Result<Vec<_>>>()?;
@@ -57,7 +57,7 @@ impl AtHand {
     }
 
     /// Returns all available bundles: those of the directories, and those of a catalog that contains their manifests.
-    pub(in crate::cli) fn with(&self, catalog: Kept<Option<Crds>>) -> Kept<Crds> {
+    pub(crate) fn with(&self, catalog: Kept<Option<Crds>>) -> Kept<Crds> {
         let of_catalog = catalog.into_iter().filter_map(|(key, crds)| Some((key, crds?)));
         let mut all: Kept<Crds> = of_catalog.collect();
         for (key, crds) in &self.0 {
@@ -68,18 +68,18 @@ impl AtHand {
 }
 
 /// Returns the package and the name of a bundle, if it has a CSV.
-pub(in crate::cli) fn key_of(bundle: &model::Bundle) -> Option<(String, String)> {
+pub(crate) fn key_of(bundle: &olm_model::Bundle) -> Option<(String, String)> {
     let package = bundle.annotations()?.get(Annotations::PACKAGE)?.to_owned();
     Some((package, bundle.csv()?.name().to_owned()))
 }
 
 /// Returns the CRDs of a blob that contains its manifests.
-pub(in crate::cli) fn crds_of(blob: &Bundle) -> Option<Crds> {
+pub(crate) fn crds_of(blob: &Bundle) -> Option<Crds> {
     let objects = contents::objects(blob);
     if objects.is_empty() {
         return None;
     }
-    let parsed: Vec<_> = objects.iter().map(|object| read::yaml::parse(object)).collect();
+    let parsed: Vec<_> = objects.iter().map(|object| kube_yaml::parse(object)).collect();
     let roots = parsed.iter().filter_map(|one| Some(one.documents.first()?.root()));
     Some(texts(diff::Version::of_objects(roots)))
 }
@@ -89,18 +89,18 @@ fn texts(version: diff::Version) -> Crds {
 }
 
 /// An upgrade that breaks a CRD.
-pub(in crate::cli) struct Upgrade<'b> {
-    pub(in crate::cli) package: &'b str,
-    pub(in crate::cli) from: &'b str,
-    pub(in crate::cli) to: &'b Entry,
+pub(crate) struct Upgrade<'b> {
+    pub(crate) package: &'b str,
+    pub(crate) from: &'b str,
+    pub(crate) to: &'b Entry,
     /// The channels that permit it, each with the edge.
-    pub(in crate::cli) channels: Vec<(&'b Channel, Edge)>,
-    pub(in crate::cli) crds: Vec<CrdDifference>,
+    pub(crate) channels: Vec<(&'b Channel, Edge)>,
+    pub(crate) crds: Vec<CrdDifference>,
 }
 
 impl Upgrade<'_> {
     /// Returns what breaks: the first change, and how many more there are.
-    pub(in crate::cli) fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let changes = self.crds.iter().flat_map(|crd| crd.breaking.iter().map(move |change| (crd, change)));
         let count = changes.clone().count();
         let Some((crd, change)) = changes.into_iter().next() else { return String::new() };
@@ -116,27 +116,27 @@ impl Upgrade<'_> {
 }
 
 /// What was compared, and what breaks.
-pub(in crate::cli) struct Found<'b> {
-    pub(in crate::cli) upgrades: Vec<Upgrade<'b>>,
+pub(crate) struct Found<'b> {
+    pub(crate) upgrades: Vec<Upgrade<'b>>,
     /// How many upgrades were compared.
     compared: usize,
     /// How many bundles of the catalog are available.
-    pub(in crate::cli) at_hand: usize,
+    pub(crate) available: usize,
     /// How many bundles are in the catalog.
     bundles: usize,
 }
 
 /// Compares the CRDs of all upgrades that the edges of the channels permit between available bundles.
-pub(in crate::cli) fn breaking<'b>(
+pub(crate) fn breaking<'b>(
     packages: &'b Packages<'b>,
-    at_hand: &Kept<Crds>,
+    available: &Kept<Crds>,
     channel: Option<&str>,
     options: &diff::Options,
 ) -> Result<Found<'b>> {
     let mut upgrades: Vec<Upgrade<'b>> = Vec::new();
     let (mut known, mut bundles, mut has_channel) = (0, 0, false);
     for (package, linked) in packages {
-        let of_package: HashMap<&str, &Crds> = at_hand
+        let of_package: HashMap<&str, &Crds> = available
             .iter()
             .filter(|((of, _), _)| of == package)
             .map(|((_, name), crds)| (name.as_str(), crds))
@@ -173,19 +173,19 @@ pub(in crate::cli) fn breaking<'b>(
         bail!("channel `{channel}` is not in the catalog");
     }
     let compared = upgrades.len();
-    compare(&mut upgrades, at_hand, options)?;
+    compare(&mut upgrades, available, options)?;
     upgrades.retain(|upgrade| !upgrade.crds.is_empty());
-    Ok(Found { upgrades, compared, at_hand: known, bundles })
+    Ok(Found { upgrades, compared, available: known, bundles })
 }
 
 /// Compares the CRDs of upgrades. Each two that differ are compared once, however many upgrades have them.
-fn compare(upgrades: &mut [Upgrade<'_>], at_hand: &Kept<Crds>, options: &diff::Options) -> Result<()> {
+fn compare(upgrades: &mut [Upgrade<'_>], available: &Kept<Crds>, options: &diff::Options) -> Result<()> {
     let mut size = 0;
     // The different CRDs, and the numbers of those of each bundle.
     let mut texts: Vec<&str> = Vec::new();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let mut bundles: HashMap<(&str, &str), BTreeMap<&str, usize>> = HashMap::new();
-    for ((package, name), crds) in at_hand {
+    for ((package, name), crds) in available {
         let of_bundle = bundles.entry((package, name)).or_default();
         for (crd, text) in crds {
             let number = *numbers.entry(text).or_insert_with(|| {
@@ -234,13 +234,13 @@ impl Found<'_> {
             self.upgrades.len(),
             self.compared,
             counted(packages.len(), "package"),
-            self.at_hand,
+            self.available,
             self.bundles,
         )
     }
 
     /// Returns the JSON document.
-    pub(in crate::cli) fn json(&self) -> Json {
+    pub(crate) fn json(&self) -> Json {
         let upgrades = self.upgrades.iter().map(|upgrade| {
             let channels: Vec<Json> = upgrade
                 .channels
@@ -255,14 +255,14 @@ impl Found<'_> {
         json!({
             "version": 1,
             "compared": self.compared,
-            "bundles": {"inCatalog": self.bundles, "atHand": self.at_hand},
+            "bundles": {"inCatalog": self.bundles, "atHand": self.available},
             "upgrades": upgrades.collect::<Vec<_>>(),
         })
     }
 }
 
 /// Writes what breaks as text.
-pub(in crate::cli) fn text(found: &Found<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn text(found: &Found<'_>, out: &mut impl Write) -> io::Result<()> {
     for upgrade in &found.upgrades {
         let (from, to) = (printable(upgrade.from), printable(&upgrade.to.name));
         writeln!(out, "{from} -> {to} ({})", printable(&upgrade.edges()))?;
@@ -278,7 +278,7 @@ pub(in crate::cli) fn text(found: &Found<'_>, out: &mut impl Write) -> io::Resul
 }
 
 /// Writes what breaks as Markdown.
-pub(in crate::cli) fn markdown(found: &Found<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn markdown(found: &Found<'_>, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "### Upgrades that break a CRD\n\n{}", found.summary())?;
     for upgrade in &found.upgrades {
         let (from, to) = (printable(upgrade.from), printable(&upgrade.to.name));

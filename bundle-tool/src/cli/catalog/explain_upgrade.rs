@@ -6,12 +6,12 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use super::load;
-use crate::catalog::upgrade::{Olm, Other, Reason, Upgrades};
-use crate::catalog::validate::{heads, link};
 use crate::cli::exit::Exit;
-use crate::cli::images::Registries;
-use crate::model::text::printable;
-use crate::model::version;
+use crate::cli::images::RegistryArgs;
+use kube_yaml::text::printable;
+use olm_catalog::upgrade::{Olm, Other, Reason, Upgrades};
+use olm_catalog::validate::{heads, resolve};
+use olm_model::version;
 
 /// How many steps are explained, and how many other upgrades of each.
 const MAX_EXPLAINED: usize = 10;
@@ -30,7 +30,7 @@ const MAX_EXPLAINED: usize = 10;
   # Show the upgrades of a bundle that is no longer in the catalog
   bundle-tool catalog explain-upgrade catalog --package my-operator \\
     --from my-operator.v0.9.0")]
-pub(super) struct ExplainUpgrade {
+pub(crate) struct ExplainUpgrade {
     /// Catalog: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input
     #[arg(value_name = "REF")]
     catalog: String,
@@ -44,13 +44,13 @@ pub(super) struct ExplainUpgrade {
     #[arg(long, value_name = "BUNDLE|VERSION")]
     from: String,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 impl ExplainUpgrade {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let blobs = load::blobs(&self.catalog, &self.registries)?;
-        let (mut packages, _) = link(&blobs);
+        let (mut packages, _) = resolve(&blobs);
         load::select([&mut packages], Some(&self.package))?;
         let linked = packages.get(self.package.as_str()).context("the package is not in the catalog")?;
         let name = self.channel.as_deref().unwrap_or(&linked.package.default_channel);
@@ -80,7 +80,7 @@ impl ExplainUpgrade {
         let mut exit = Exit::Success;
         let head_names: Vec<&str> = heads(channel).iter().map(|head| head.name.as_str()).collect();
         for (label, olm) in [("OLM v0", Olm::V0), ("OLM v1", Olm::V1)] {
-            let upgrades = Upgrades::new(linked, channel, olm)?;
+            let upgrades = Upgrades::new(linked, channel, olm);
             let steps = upgrades.path(linked, from, installed.as_ref());
             write!(out, "{label}: {}", printable(from))?;
             for step in &steps {
@@ -108,6 +108,9 @@ impl ExplainUpgrade {
                         printable(&again.to),
                         printable(&again.by.to_string())
                     )?,
+                    None if upgrades.is_kept(last, version) => {
+                        writeln!(out, ": stays installed")?;
+                    }
                     None => {
                         writeln!(out, ": no entry of channel {} replaces or skips it", printable(name))?;
                     }
@@ -131,11 +134,16 @@ impl ExplainUpgrade {
 fn explain(from: &str, other: &Other, made: Option<&str>, out: &mut impl io::Write) -> io::Result<()> {
     let reason = match (other.reason, made) {
         (Reason::Skipped, _) => "another entry skips it".to_owned(),
-        (Reason::Unreached, _) | (_, None) => {
+        (Reason::Unreached | Reason::Farther | Reason::Lower, None) | (Reason::Unreached, _) => {
             "`replaces` does not lead to it from the head of the channel".to_owned()
         }
         (Reason::Farther, Some(made)) => format!("{} is nearer to the head of the channel", printable(made)),
         (Reason::Lower, Some(made)) => format!("{} has a higher version", printable(made)),
+        (Reason::Deprecated, Some(made)) => format!("it is deprecated, and {} is not", printable(made)),
+        (Reason::Deprecated, None) => "it is deprecated, and the installed version is not".to_owned(),
+        (Reason::InstalledPreferred, _) => {
+            "the installed version stays a candidate and is preferred".to_owned()
+        }
     };
     let (to, by) = (printable(&other.step.to), other.step.by.to_string());
     writeln!(out, "    not {} → {to} ({}): {reason}", printable(from), printable(&by))

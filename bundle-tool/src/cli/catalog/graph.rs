@@ -6,12 +6,13 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::load;
-use crate::catalog::graph::{self, Drawing, Installed};
-use crate::catalog::upgrade::Olm;
-use crate::catalog::validate::{Packages, link};
 use crate::cli::exit::Exit;
 use crate::cli::format::{Formats, OutputOption};
-use crate::cli::images::Registries;
+use crate::cli::images::RegistryArgs;
+use olm_catalog::graph;
+use olm_catalog::graph::{Drawing, Installed};
+use olm_catalog::upgrade::Olm;
+use olm_catalog::validate::{Packages, resolve};
 
 /// Show the upgrade graph of a catalog
 ///
@@ -31,7 +32,7 @@ use crate::cli::images::Registries;
   # Draw one channel with Graphviz
   bundle-tool catalog graph catalog --package my-operator --output dot |
     dot -Tsvg > graph.svg")]
-pub(super) struct Graph {
+pub(crate) struct Graph {
     /// Catalog: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input
     #[arg(value_name = "REF")]
     catalog: String,
@@ -50,7 +51,7 @@ pub(super) struct Graph {
     #[command(flatten)]
     format: OutputOption<Output>,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -81,9 +82,9 @@ impl Formats for Output {
 }
 
 impl Graph {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let blobs = load::blobs(&self.catalog, &self.registries)?;
-        let (mut packages, _) = link(&blobs);
+        let (mut packages, _) = resolve(&blobs);
         load::select([&mut packages], self.package.as_deref())?;
         if let Some(channel) = self.channel.as_deref() {
             for linked in packages.values_mut() {

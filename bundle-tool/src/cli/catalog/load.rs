@@ -5,56 +5,71 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::catalog::validate::{Blob, Decoded, Packages};
-use crate::cli::images::{Location, Registries};
+use crate::cli::images::{Location, RegistryArgs};
 use crate::cli::runtime::runtime;
 use crate::cli::stdin;
-use crate::decode::decode;
-use crate::read::catalog::{self as reader, CatalogError, Content, Limits, Source};
-use crate::report::suggest;
+use olm_catalog::validate::decode;
+use olm_catalog::validate::{Blob, Decoded, Packages};
+use olm_model::disk;
+use olm_model::disk::format::FormatError;
+use olm_model::read::catalog as reader;
+use olm_model::read::catalog::{CatalogError, Content, Limits, Source};
+use olm_model::report::{Finding, suggest};
 
 /// Returns the files of the catalog that a REF names.
-pub(in crate::cli) fn sources(reference: &str, registries: &Registries) -> Result<Vec<Source>> {
+pub(crate) fn sources(reference: &str, registries: &RegistryArgs) -> Result<Vec<Source>> {
     if reference == "-" {
         let bytes = stdin::read(stdin::MAX_CATALOG)?;
         return Ok(vec![Source { name: "-".into(), content: Content::Bytes(bytes) }]);
     }
     let Some(location) = Location::of_image(reference)? else {
-        return Ok(reader::sources(Path::new(reference))?);
+        return Ok(disk::catalog::sources(Path::new(reference))?);
     };
     let contents = runtime()?.block_on(location.contents(registries))?;
     if !contents.is_catalog() {
-        bail!("the image is not a catalog: it has no label with the catalog's directory");
+        return Err(FormatError::BundleAsCatalog { path: reference.to_owned() }.into());
     }
     Ok(reader::sources_in(contents.files)?)
 }
 
 /// Reads the files and decodes their documents.
-pub(super) fn decoded(sources: Vec<Source>) -> Result<Vec<Decoded>, CatalogError> {
+pub(crate) fn decoded(sources: Vec<Source>) -> Result<Vec<Decoded>, CatalogError> {
     reader::documents(sources, Limits::default(), |document| decode(&document))
 }
 
 /// Reads the blobs of a catalog, which may be invalid as long as every document can be read.
-pub(super) fn blobs(reference: &str, registries: &Registries) -> Result<Vec<Blob>> {
+pub(crate) fn blobs(reference: &str, registries: &RegistryArgs) -> Result<Vec<Blob>> {
     let failed = || format!("failed to read {reference}");
     let documents = decoded(sources(reference, registries).with_context(failed)?).with_context(failed)?;
     readable(documents).with_context(failed)
 }
 
 /// Returns the blobs of documents, each of which can be read.
-pub(super) fn readable(documents: Vec<Decoded>) -> Result<Vec<Blob>> {
+pub(crate) fn readable(documents: Vec<Decoded>) -> Result<Vec<Blob>> {
     let mut blobs = Vec::with_capacity(documents.len());
     for document in documents {
-        if let (Blob::Invalid, Some(problem)) = (&document.blob, document.problems.first()) {
-            bail!("{}: {}", problem.place, problem.message);
-        }
+        check_readable(&document)?;
         blobs.push(document.blob);
     }
     Ok(blobs)
 }
 
+/// Fails if a document cannot be read.
+pub(crate) fn check_readable(document: &Decoded) -> Result<()> {
+    let (Blob::Invalid, Some(Finding { file, line, column, message, .. })) =
+        (&document.blob, document.findings.first())
+    else {
+        return Ok(());
+    };
+    let file = file.as_deref().unwrap_or_default();
+    match line.zip(*column) {
+        Some((line, column)) => bail!("{file}:{line}:{column}: {message}"),
+        None => bail!("{file}: {message}"),
+    }
+}
+
 /// Keeps the package of this name in each of the catalogs, one of which has it; all of them where none is given.
-pub(in crate::cli) fn select<const N: usize>(
+pub(crate) fn select<const N: usize>(
     mut catalogs: [&mut Packages<'_>; N],
     package: Option<&str>,
 ) -> Result<()> {

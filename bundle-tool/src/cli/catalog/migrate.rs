@@ -9,17 +9,17 @@ use clap::Args;
 
 use super::store::{Change, Store, check_target};
 use super::validate::{Next, check};
-use crate::catalog::validate::{Blob, check_package_name};
 use crate::cli::exit::Exit;
 use crate::cli::format::OutputOption;
-use crate::cli::images::Registries;
+use crate::cli::images::RegistryArgs;
 use crate::cli::lock::lock;
 use crate::cli::render::{self, Output};
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
-use crate::model::catalog::Catalog;
-use crate::model::text::counted;
-use crate::read::catalog::{Content, Source};
+use kube_yaml::text::counted;
+use olm_catalog::validate::{Blob, check_package_name};
+use olm_model::catalog::Catalog;
+use olm_model::read::catalog::{Content, Source};
 
 /// Replace olm.bundle.object with olm.csv.metadata in a file-based catalog
 ///
@@ -34,7 +34,7 @@ use crate::read::catalog::{Content, Source};
   # Write a copy of a published catalog that has only what consoles read
   bundle-tool catalog migrate quay.io/example/catalog:latest --to catalog \\
     --minimal --output yaml")]
-pub(super) struct Migrate {
+pub(crate) struct Migrate {
     /// Catalog directory; with --to also `oci:DIR`, `oci-archive:FILE` or an image name
     #[arg(value_name = "REF")]
     catalog: String,
@@ -50,11 +50,11 @@ pub(super) struct Migrate {
     #[command(flatten)]
     format: OutputOption<Output>,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 impl Migrate {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let rendering = Rendering::migrated(self.minimal);
         match &self.to {
             Some(to) => self.copy(to, &rendering),

@@ -1,30 +1,30 @@
 //! `bundle-tool catalog`: file-based catalogs in directories.
 
 mod add;
-pub(super) mod contents;
+pub(crate) mod contents;
 mod deprecate;
 mod diff;
-pub(super) mod edges;
+pub(crate) mod edges;
 mod explain_upgrade;
 mod fix;
 mod graph;
-pub(super) mod load;
+pub(crate) mod load;
 mod migrate;
-pub(super) mod prune;
+pub(crate) mod prune;
 mod store;
 mod template;
-pub(super) mod validate;
+pub(crate) mod validate;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use super::exit::Exit;
 
-pub(super) use fix::{fix_catalog, fixed_catalog};
-pub(super) use validate::{Next, check};
+pub(crate) use fix::{fix_catalog, fixed_catalog};
+pub(crate) use validate::{Next, check};
 
 #[derive(Debug, Args)]
-pub(super) struct Catalog {
+pub(crate) struct Catalog {
     #[command(subcommand)]
     command: Command,
 }
@@ -44,7 +44,7 @@ enum Command {
 }
 
 impl Catalog {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Add(command) => command.run(),
             Command::Deprecate(command) => command.run(),

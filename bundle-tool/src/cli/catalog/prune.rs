@@ -11,14 +11,14 @@ use serde_json::Value as Json;
 
 use super::store::{Change, Changed, MAX_FILE_SIZE, Store, check_target};
 use super::validate::{Next, check, validate};
-use crate::catalog::prune::{Keep, Kept, prune};
-use crate::catalog::validate::{Blob, Packages, link};
 use crate::cli::exit::Exit;
 use crate::cli::lock::lock;
-use crate::model::text::{counted, printable};
-use crate::read::catalog::{self as reader};
-use crate::read::file;
-use crate::report::Severity;
+use kube_yaml::text::{counted, printable};
+use olm_catalog::prune::{Keep, Kept, prune};
+use olm_catalog::validate::{Blob, Packages, resolve};
+use olm_model::disk;
+use olm_model::disk::file;
+use olm_rules::Selection;
 
 /// Remove packages, channels and versions from a file-based catalog
 ///
@@ -37,7 +37,7 @@ use crate::report::Severity;
   # Keep versions of several packages, and choose a new default channel
   bundle-tool catalog prune catalog --keep 'gizmo/fast@>=1.2.0 <2.0.0' \\
     --keep gadget --default-channel gizmo=fast")]
-pub(super) struct Prune {
+pub(crate) struct Prune {
     /// Catalog directory
     catalog: PathBuf,
     /// Package to keep, with a channel and a range of versions if not all are kept (repeatable)
@@ -64,14 +64,14 @@ fn default_channel(text: &str) -> Result<(String, String), String> {
 }
 
 impl Prune {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         if !self.catalog.is_dir() {
             bail!("{} is not a catalog directory", self.catalog.display());
         }
         let failed = || format!("failed to prune {}", self.catalog.display());
         let mut lock = lock(&self.catalog)?;
         let store = Store::read(lock.path()).with_context(failed)?;
-        let (packages, _) = link(&store.blobs);
+        let (packages, _) = resolve(&store.blobs);
         let defaults: BTreeMap<String, String> = self.default_channel.iter().cloned().collect();
         let kept = prune(&packages, &self.keep, &defaults).with_context(failed)?;
         let changes = changes(&store, &kept)?;
@@ -98,30 +98,30 @@ impl Prune {
 }
 
 /// A part of a catalog.
-pub(in crate::cli) struct Part {
+pub(crate) struct Part {
     /// What it consists of.
-    pub(in crate::cli) keep: Vec<Keep>,
+    pub(crate) keep: Vec<Keep>,
     /// Default channels by package, where they change.
-    pub(in crate::cli) defaults: BTreeMap<String, String>,
+    pub(crate) defaults: BTreeMap<String, String>,
 }
 
 /// Writes the part that `choose` returns of the catalog in the directory `from` to the directory `to`.
 ///
 /// # Errors
 /// The catalog cannot be read, or the part would not be valid; nothing is written then.
-pub(in crate::cli) fn prune_into(
+pub(crate) fn prune_into(
     from: &Path,
     to: &Path,
     choose: impl FnOnce(&Packages<'_>) -> Result<Part>,
 ) -> Result<()> {
     let store = Store::read(from)?;
-    let (packages, _) = link(&store.blobs);
+    let (packages, _) = resolve(&store.blobs);
     let Part { keep, defaults } = choose(&packages)?;
     let kept = prune(&packages, &keep, &defaults)?;
     let changes = changes(&store, &kept)?;
     let files = store.changed(&changes, &[])?;
-    let problems = validate(store.sources(&files)?, None)?.problems;
-    if let Some(error) = problems.iter().find(|problem| problem.rule.severity == Severity::Error) {
+    let report = validate("", None, store.sources(&files)?, None, &Selection::default())?;
+    if let Some(error) = report.findings.iter().find(|finding| finding.is_failure()) {
         bail!("the pruned catalog is invalid: {}", error.message);
     }
     copy(&store, from, to, files)?;
@@ -199,7 +199,7 @@ fn with_items(mut json: Json, keep: impl Iterator<Item = bool>) -> Json {
 /// Returns the key of a field, whatever its case.
 fn key(json: &Json, name: &str) -> String {
     let mut keys = json.as_object().into_iter().flat_map(serde_json::Map::keys);
-    keys.find(|key| crate::model::yaml::is_same_name(key, name)).map_or_else(|| name.to_owned(), Clone::clone)
+    keys.find(|key| kube_yaml::is_same_name(key, name)).map_or_else(|| name.to_owned(), Clone::clone)
 }
 
 fn set(json: &mut Json, name: &str, value: Json) {
@@ -210,16 +210,16 @@ fn set(json: &mut Json, name: &str, value: Json) {
 /// Writes the catalog with the changed files to another directory.
 fn copy(store: &Store, root: &Path, to: &Path, changed: Changed) -> Result<()> {
     let mut files = BTreeMap::new();
-    for source in reader::sources(root)? {
+    for source in disk::catalog::sources(root)? {
         let name: Arc<str> = source.name;
         if store.has(&name) && !changed.contains_key(&*name) {
             let path = root.join(&*name);
-            let bytes = file::read(&path, MAX_FILE_SIZE)
+            let bytes = file::read_below(root, &*name, MAX_FILE_SIZE)
                 .with_context(|| format!("failed to read {}", path.display()))?;
             files.insert(name.to_string(), bytes);
         }
     }
-    files.extend(changed.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))));
+    files.extend(changed.into_iter().filter_map(|(name, bytes)| Some((name, bytes.bytes?))));
     atomic_files::tree(to, files)?;
     Ok(())
 }

@@ -6,27 +6,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use atomic_files::{DirectoryLock, Tree};
+use atomic_files::{DirectoryLock, Expected, Fingerprint, Tree};
+use rayon::prelude::*;
 use serde_json::Value as Json;
 
+use super::load;
 use super::validate::{Next, check};
-use crate::catalog::edit;
-use crate::catalog::validate::{Blob, Place, Problem};
-use crate::decode::decode;
-use crate::model::catalog::Bundle;
-use crate::model::yaml::{Path as FieldPath, decode_ignoring_case};
-use crate::model::{json, yaml};
-use crate::read::catalog::{self as reader, Content, Limits, Source};
-use crate::read::{file, yaml as parser};
+use kube_yaml::go_json;
+use kube_yaml::{Path as FieldPath, decode_ignoring_case};
+use olm_catalog::edit;
+use olm_catalog::validate::Blob;
+use olm_catalog::validate::decode;
+use olm_model::catalog::Bundle;
+use olm_model::disk;
+use olm_model::disk::file;
+use olm_model::read::catalog as reader;
+use olm_model::read::catalog::{Content, Limits, Source};
+use olm_model::report::Finding;
+use olm_rules::IgnoreComment;
 
 /// The maximum size in bytes of a file that is changed.
-pub(super) const MAX_FILE_SIZE: u64 = 1 << 30;
+pub(crate) const MAX_FILE_SIZE: u64 = 1 << 30;
 
 /// Checks that a copy of the catalog at `catalog` can be written to `to`.
 ///
 /// # Errors
 /// `to` is not empty, is not a directory, or is inside the catalog, which would then contain its copy.
-pub(super) fn check_target(catalog: &Path, to: &Path) -> Result<()> {
+pub(crate) fn check_target(catalog: &Path, to: &Path) -> Result<()> {
     if to.exists()
         && std::fs::read_dir(to).with_context(|| format!("failed to list {}", to.display()))?.next().is_some()
     {
@@ -44,17 +50,21 @@ pub(super) fn check_target(catalog: &Path, to: &Path) -> Result<()> {
 }
 
 /// The documents of a catalog, and where they are.
-pub(super) struct Store {
+pub(crate) struct Store {
     root: PathBuf,
     /// One for each of `slots`.
-    pub(super) blobs: Vec<Blob>,
+    pub(crate) blobs: Vec<Blob>,
     /// What is wrong with the documents, regardless of other documents.
-    pub(super) problems: Vec<Problem>,
+    pub(crate) findings: Vec<Finding>,
+    /// The comments in them that ignore findings.
+    pub(crate) comments: Vec<IgnoreComment>,
     slots: Vec<Slot>,
-    /// The document that begins behind this number of lines of a file; nothing where several do.
+    /// The document that begins after this number of lines of a file; `None` if several do.
     lines: BTreeMap<(Arc<str>, u32), Option<usize>>,
     /// The files whose bytes are not those on disk.
     changed: Changed,
+    /// What the other files held before they were parsed.
+    read: BTreeMap<Arc<str>, Fingerprint>,
     /// Whether all documents of a file are JSON.
     is_json: BTreeMap<Arc<str>, bool>,
     /// The file that was read last.
@@ -74,7 +84,7 @@ struct Slot {
 }
 
 /// What becomes of a document.
-pub(super) enum Change {
+pub(crate) enum Change {
     /// It is removed.
     Remove,
     /// It has other values: bytes that do not change are kept where that is possible.
@@ -83,23 +93,34 @@ pub(super) enum Change {
     Text(String),
 }
 
-/// The files of a catalog that change: their new bytes, nothing for those that are removed.
-pub(super) type Changed = BTreeMap<String, Option<Vec<u8>>>;
+/// The files of a catalog that change.
+pub(crate) type Changed = BTreeMap<String, ChangedFile>;
+
+/// A file of a catalog that changes.
+#[derive(Debug, Clone)]
+pub(crate) struct ChangedFile {
+    /// What was read from the disk.
+    pub(crate) read: Expected,
+    /// The new bytes; `None` if the file is removed.
+    pub(crate) bytes: Option<Vec<u8>>,
+}
 
 impl Store {
     /// Reads a catalog, which may be invalid as long as every document can be read.
-    pub(super) fn read(root: &Path) -> Result<Self> {
+    pub(crate) fn read(root: &Path) -> Result<Self> {
         Self::with(root, Changed::new())
     }
 
     /// Reads a catalog as it would be with changed files.
-    pub(super) fn with(root: &Path, changed: Changed) -> Result<Self> {
-        let documents = reader::documents(sources(root, &changed)?, Limits::default(), |document| {
+    pub(crate) fn with(root: &Path, changed: Changed) -> Result<Self> {
+        let sources = sources(root, &changed)?;
+        let read = fingerprints(&sources);
+        let documents = reader::documents(sources, Limits::default(), |document| {
             let slot = document.content.as_ref().ok().map(|parsed| Slot {
                 file: document.file.clone(),
                 line: parsed.line,
                 offset: parsed.offset,
-                length: parsed.length,
+                length: parsed.text.len(),
                 is_json: parsed.is_json,
             });
             (slot, decode(&document))
@@ -107,48 +128,52 @@ impl Store {
         let mut store = Self {
             root: root.to_owned(),
             blobs: Vec::new(),
-            problems: Vec::new(),
+            findings: Vec::new(),
+            comments: Vec::new(),
             slots: Vec::new(),
             lines: BTreeMap::new(),
             changed,
+            read,
             is_json: BTreeMap::new(),
             last: RefCell::default(),
         };
         for (slot, decoded) in documents {
-            if matches!(decoded.blob, Blob::Invalid)
-                && let Some(problem) = decoded.problems.first()
-            {
-                bail!("{}: {}", problem.place, problem.message);
-            }
+            load::check_readable(&decoded)?;
             let Some(slot) = slot else { continue };
             *store.is_json.entry(slot.file.clone()).or_insert(true) &= slot.is_json;
             let begins = store.lines.entry((slot.file.clone(), slot.line));
             begins.and_modify(|index| *index = None).or_insert(Some(store.slots.len()));
             store.slots.push(slot);
             store.blobs.push(decoded.blob);
-            store.problems.extend(decoded.problems);
+            store.findings.extend(decoded.findings);
+            store.comments.extend(decoded.comments);
         }
         Ok(store)
     }
 
     /// Returns the file of a document.
-    pub(super) fn file(&self, index: usize) -> Option<Arc<str>> {
+    pub(crate) fn file(&self, index: usize) -> Option<Arc<str>> {
         self.slots.get(index).map(|slot| slot.file.clone())
     }
 
-    /// Returns the document at a place; nothing if it does not begin on a line of its own.
-    pub(super) fn at(&self, place: &Place) -> Result<Option<usize>> {
-        let key = (place.file.clone(), place.line);
-        let Some(((file, _), Some(index))) = self.lines.range(..key).next_back() else { return Ok(None) };
-        let Some(slot) = self.slots.get(*index).filter(|_| *file == place.file) else { return Ok(None) };
+    /// Returns the document at a line of a file; `None` if it does not begin on a line of its own.
+    pub(crate) fn at(&self, file: &str, line: u32) -> Result<Option<usize>> {
+        let key = (file.into(), line);
+        let Some(((name, _), Some(index))) = self.lines.range(..key).next_back() else { return Ok(None) };
+        let Some(slot) = self.slots.get(*index).filter(|_| **name == *file) else { return Ok(None) };
         let bytes = self.cached(&slot.file)?;
         let before = bytes.get(..slot.range().start).unwrap_or_default();
         let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         Ok(line.iter().all(u8::is_ascii_whitespace).then_some(*index))
     }
 
+    /// Returns whether a document is JSON.
+    pub(crate) fn is_json(&self, index: usize) -> bool {
+        self.slots.get(index).is_some_and(|slot| slot.is_json)
+    }
+
     /// Returns the text of a document.
-    pub(super) fn text(&self, index: usize) -> Result<String> {
+    pub(crate) fn text(&self, index: usize) -> Result<String> {
         let Some(slot) = self.slots.get(index) else { return Ok(String::new()) };
         let bytes = self.cached(&slot.file)?;
         String::from_utf8(slot.text(&bytes)?.to_vec())
@@ -156,49 +181,58 @@ impl Store {
     }
 
     /// Returns a document as JSON.
-    pub(super) fn json(&self, index: usize) -> Result<Json> {
+    pub(crate) fn json(&self, index: usize) -> Result<Json> {
         let Some(slot) = self.slots.get(index) else { return Ok(Json::Null) };
         let bytes = self.cached(&slot.file)?;
         let text = slot.text(&bytes)?;
-        Ok(parser::parse(text).documents.first().map_or(Json::Null, |tree| tree.root().to_json()))
+        Ok(kube_yaml::parse(text).documents.first().map_or(Json::Null, |tree| tree.root().to_json()))
     }
 
     /// Returns a document as the blob of a bundle.
-    pub(super) fn bundle(&self, index: usize) -> Result<Bundle> {
+    pub(crate) fn bundle(&self, index: usize) -> Result<Bundle> {
         let Some(slot) = self.slots.get(index) else { return Ok(Bundle::default()) };
         let bytes = self.cached(&slot.file)?;
-        let parsed = parser::parse(slot.text(&bytes)?);
+        let parsed = kube_yaml::parse(slot.text(&bytes)?);
         let Some(tree) = parsed.documents.first() else { return Ok(Bundle::default()) };
         let decoded = decode_ignoring_case::<Bundle>(tree.root(), &FieldPath::ROOT);
         Ok(decoded.with_context(|| format!("failed to read {}", slot.file))?.object)
     }
 
     /// Returns the size of all documents, in bytes.
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.slots.iter().map(|slot| slot.length).sum()
     }
 
     /// Returns the document of a bundle with the properties of `bundle`. Fields that are not known here stay.
-    pub(super) fn with_properties(&self, index: usize, bundle: Bundle) -> Result<Json> {
-        let mut json = self.json(index)?;
-        if let (Some(json), Json::Object(new)) = (json.as_object_mut(), serde_json::to_value(bundle)?) {
-            json.retain(|key, _| !yaml::is_same_name(key, "properties"));
-            json.extend(new.into_iter().filter(|(key, _)| key == "properties"));
-        }
-        Ok(json)
+    pub(crate) fn with_properties(&self, index: usize, bundle: Bundle) -> Result<Json> {
+        Ok(edit::with_properties(self.json(index)?, bundle)?)
     }
 
     /// Returns whether a file has documents of the catalog.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.is_json.contains_key(name)
     }
 
     fn bytes(&self, name: &str) -> Result<Vec<u8>> {
-        if let Some(Some(bytes)) = self.changed.get(name) {
+        if let Some(ChangedFile { bytes: Some(bytes), .. }) = self.changed.get(name) {
             return Ok(bytes.clone());
         }
         let path = self.root.join(name);
-        file::read(&path, MAX_FILE_SIZE).with_context(|| format!("failed to read {}", path.display()))
+        let bytes = file::read_below(&self.root, name, MAX_FILE_SIZE)
+            .with_context(|| format!("failed to read {}", path.display()))?;
+        if self.read.get(name).is_some_and(|read| *read != Fingerprint::new(&bytes)) {
+            bail!(atomic_files::Error::Changed { path });
+        }
+        Ok(bytes)
+    }
+
+    /// Returns what was read of a file: from the disk, even if it has changed in memory since then.
+    fn expected(&self, name: &str) -> Expected {
+        match (self.changed.get(name), self.read.get(name)) {
+            (Some(changed), _) => changed.read,
+            (None, Some(read)) => (*read).into(),
+            (None, None) => Expected::Absent,
+        }
     }
 
     /// Returns the bytes of a file; those of the last file are kept, because documents are read in order.
@@ -214,7 +248,7 @@ impl Store {
 
     /// Returns the files with `changes` in place and the documents of `new` at the end of
     /// the files that they belong to.
-    pub(super) fn changed(
+    pub(crate) fn changed(
         &self,
         changes: &BTreeMap<usize, Change>,
         new: &[(Arc<str>, Json)],
@@ -229,7 +263,8 @@ impl Store {
                 continue;
             }
             if indexes.iter().all(|index| matches!(changes.get(index), Some(Change::Remove))) {
-                files.insert(name.to_string(), None);
+                let removed = ChangedFile { read: self.expected(name), bytes: None };
+                files.insert(name.to_string(), removed);
                 continue;
             }
             let mut bytes = self.bytes(name)?;
@@ -239,20 +274,33 @@ impl Store {
                     self.slots[*index].apply(&mut bytes, change)?;
                 }
             }
-            files.insert(name.to_string(), Some(bytes));
+            let file = ChangedFile { read: self.expected(name), bytes: Some(bytes) };
+            files.insert(name.to_string(), file);
         }
         for (name, blob) in new {
             let is_json = self.is_json.get(name).copied().unwrap_or_else(|| name.ends_with(".json"));
-            if !files.contains_key(&**name)
-                && (self.is_json.contains_key(name) || self.root.join(&**name).exists())
-            {
-                files.insert(name.to_string(), Some(self.bytes(name)?));
+            if !files.contains_key(&**name) {
+                let mut file = ChangedFile { read: self.expected(name), bytes: None };
+                if self.is_json.contains_key(name) || self.root.join(&**name).exists() {
+                    let bytes = self.bytes(name)?;
+                    // A file that the catalog ignores was not read before.
+                    if file.read == Expected::Absent {
+                        file.read = Expected::from(Some(&bytes));
+                    }
+                    file.bytes = Some(bytes);
+                }
+                files.insert(name.to_string(), file);
             }
-            let bytes = files.entry(name.to_string()).or_default().get_or_insert_default();
+            let Some(file) = files.get_mut(&**name) else { continue };
+            let bytes = file.bytes.get_or_insert_default();
             if !bytes.is_empty() && !bytes.ends_with(b"\n") {
                 bytes.push(b'\n');
             }
-            let text = if is_json { json::pretty(blob) + "\n" } else { format!("---\n{}", yaml::emit(blob)) };
+            let text = if is_json {
+                go_json::pretty(blob) + "\n"
+            } else {
+                format!("---\n{}", kube_yaml::emit(blob))
+            };
             bytes.extend_from_slice(text.as_bytes());
         }
         Ok(files)
@@ -260,7 +308,7 @@ impl Store {
 
     /// Checks the catalog with the changed files, unless `no_validate` is set, and writes them. Returns whether they are
     /// written.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         lock: &mut DirectoryLock,
         shown: &Path,
@@ -275,18 +323,30 @@ impl Store {
     }
 
     /// Returns the files as they will be.
-    pub(super) fn sources(&self, changed: &Changed) -> Result<Vec<Source>> {
+    pub(crate) fn sources(&self, changed: &Changed) -> Result<Vec<Source>> {
         sources(&self.root, changed)
     }
 }
 
+/// Returns what files on the disk hold. One that cannot be read is reported when it is parsed.
+fn fingerprints(sources: &[Source]) -> BTreeMap<Arc<str>, Fingerprint> {
+    let fingerprint = |source: &Source| {
+        let Content::Stream(file) = &source.content else { return None };
+        Some((source.name.clone(), Fingerprint::from_reader(file.open().ok()?).ok()?))
+    };
+    sources.par_iter().filter_map(fingerprint).collect()
+}
+
 /// Writes the changed files of a catalog, all or none.
-pub(super) fn write(lock: &mut DirectoryLock, changed: Changed) -> Result<()> {
+///
+/// # Errors
+/// A file was changed since it was read, or cannot be written: then nothing is written.
+pub(crate) fn write(lock: &mut DirectoryLock, changed: Changed) -> Result<()> {
     let mut tree = Tree::new();
-    for (path, bytes) in changed {
+    for (path, ChangedFile { read, bytes }) in changed {
         match bytes {
-            Some(bytes) => tree.file(path, bytes),
-            None => tree.remove(path),
+            Some(bytes) => tree.file(path, read, bytes),
+            None => tree.remove(path, read),
         };
     }
     lock.write(&tree)?;
@@ -296,8 +356,8 @@ pub(super) fn write(lock: &mut DirectoryLock, changed: Changed) -> Result<()> {
 /// Returns the files of a catalog as they are with changed ones.
 fn sources(root: &Path, changed: &Changed) -> Result<Vec<Source>> {
     let mut sources: BTreeMap<Arc<str>, Source> =
-        reader::sources(root)?.into_iter().map(|source| (source.name.clone(), source)).collect();
-    for (name, bytes) in changed {
+        disk::catalog::sources(root)?.into_iter().map(|source| (source.name.clone(), source)).collect();
+    for (name, ChangedFile { bytes, .. }) in changed {
         let name: Arc<str> = name.as_str().into();
         match bytes {
             None => sources.remove(&name),
@@ -328,10 +388,9 @@ impl Slot {
         let mut range = self.range();
         let text = match change {
             Change::Text(text) => text.clone(),
-            Change::To(new) if self.is_json => json::pretty(new),
-            Change::To(new) => rewritten(old, new),
+            Change::To(new) => edit::document(old, new, self.is_json),
             Change::Remove => {
-                range = edit::removal(bytes, range, self.is_json);
+                range = kube_yaml::edit::document_removal(bytes, range, self.is_json);
                 String::new()
             }
         };
@@ -340,27 +399,46 @@ impl Slot {
     }
 }
 
-/// The text of a changed YAML document: changed where it differs or, where that is not possible, rewritten with the
-/// separator and the comments before its first key.
-fn rewritten(old: &[u8], blob: &Json) -> String {
-    if let (Ok(text), Some(map), [tree]) =
-        (std::str::from_utf8(old), blob.as_object(), parser::parse(old).documents.as_slice())
-        && let Some(new) = edit::rewrite(text, tree.root(), map)
-        && let [tree] = parser::parse(new.as_bytes()).documents.as_slice()
-        && tree.root().to_json() == *blob
-    {
-        return new;
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const PACKAGE: &str = "schema: olm.package\nname: gizmo\ndefaultChannel: stable\n";
+
+    fn is_changed(error: &anyhow::Error, file: &str) -> bool {
+        matches!(error.downcast_ref(), Some(atomic_files::Error::Changed { path }) if path.ends_with(file))
     }
-    let mut text = String::new();
-    for line in old.split_inclusive(|&byte| byte == b'\n') {
-        let is_kept = line.starts_with(b"---") || line.starts_with(b"#") || line.trim_ascii().is_empty();
-        if !is_kept {
-            break;
-        }
-        text.push_str(&String::from_utf8_lossy(line));
+
+    #[test]
+    fn store_keeps_what_others_saved_meanwhile() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("catalog.yaml");
+        fs::write(&path, PACKAGE).unwrap();
+        let change = BTreeMap::from([(0, Change::Text(PACKAGE.replace("stable", "alpha")))]);
+
+        // Saved after it was parsed, with another length.
+        let store = Store::read(dir.path()).unwrap();
+        fs::write(&path, format!("# edited\n{PACKAGE}")).unwrap();
+        assert!(is_changed(&store.changed(&change, &[]).unwrap_err(), "catalog.yaml"));
+
+        // Saved after the change was computed, also of a file that was changed in memory before.
+        let store = Store::read(dir.path()).unwrap();
+        let changed = store.changed(&change, &[]).unwrap();
+        let store = Store::with(dir.path(), changed).unwrap();
+        let changed = store.changed(&BTreeMap::from([(0, Change::Remove)]), &[]).unwrap();
+        fs::write(&path, format!("# edited again\n{PACKAGE}")).unwrap();
+        let mut lock = DirectoryLock::acquire(dir.path(), std::time::Duration::ZERO, |_| {}).unwrap();
+        assert!(is_changed(&write(&mut lock, changed).unwrap_err(), "catalog.yaml"));
+        assert!(fs::read_to_string(&path).unwrap().starts_with("# edited again"));
+
+        // A file that did not exist when the catalog was read.
+        let blob = serde_json::json!({"schema": "olm.package", "name": "other"});
+        let store = Store::read(dir.path()).unwrap();
+        let changed = store.changed(&BTreeMap::new(), &[("new.yaml".into(), blob)]).unwrap();
+        fs::write(dir.path().join("new.yaml"), PACKAGE).unwrap();
+        assert!(is_changed(&write(&mut lock, changed).unwrap_err(), "new.yaml"));
+        assert_eq!(fs::read_to_string(dir.path().join("new.yaml")).unwrap(), PACKAGE);
     }
-    if text.starts_with("---") && !text.ends_with('\n') {
-        text.push('\n');
-    }
-    text + &yaml::emit(blob)
 }

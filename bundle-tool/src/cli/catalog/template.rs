@@ -8,17 +8,21 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 
 use super::load;
-use super::validate::{Next, check};
-use crate::catalog::template::{Bundles, Rendered, Template};
+use super::validate::{Next, print_invalid, validate};
 use crate::cli::exit::Exit;
 use crate::cli::format::OutputOption;
-use crate::cli::images::Registries;
+use crate::cli::images::RegistryArgs;
 use crate::cli::render::Output;
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
 use crate::cli::stdin;
-use crate::read::catalog::{self as reader, Content, Limits, Source};
-use crate::read::{file, yaml};
+use kube_yaml::{Kind, Position, Value};
+use olm_catalog::template::{Bundles, Rendered, Template};
+use olm_model::disk::file;
+use olm_model::read::catalog as reader;
+use olm_model::read::catalog::{Content, Limits, Source};
+use olm_model::report::Finding;
+use olm_rules::Selection;
 
 /// The maximum size of a template in bytes.
 const MAX_TEMPLATE: u64 = 16 << 20;
@@ -41,7 +45,7 @@ const MAX_TEMPLATE: u64 = 16 << 20;
   # Use a bundle that has not been pushed yet
   bundle-tool catalog template template.yaml \\
     --bundle quay.io/example/gizmo-bundle:v1.2.0=./bundle")]
-pub(super) struct TemplateCommand {
+pub(crate) struct TemplateCommand {
     /// Type of the template, or its file
     #[arg(value_name = "TYPE|FILE")]
     first: Option<String>,
@@ -62,7 +66,7 @@ pub(super) struct TemplateCommand {
     #[command(flatten)]
     rendering: Rendering,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 /// The templates by the names that opm has for them.
@@ -93,7 +97,7 @@ fn bundle(text: &str) -> Result<(String, String), String> {
 }
 
 impl TemplateCommand {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let (wanted, path) = match (self.first.as_deref(), self.second.as_deref()) {
             (Some(first), Some(path)) => match Type::from_str(first, false) {
                 Ok(wanted) => (Some(wanted), path),
@@ -106,7 +110,8 @@ impl TemplateCommand {
             (None, _) => (None, "-"),
         };
         let failed = || format!("failed to read the template {path}");
-        let template = read(path, wanted).with_context(failed)?;
+        let bytes = read(path).with_context(failed)?;
+        let template = parse(&bytes, wanted).with_context(failed)?;
         let bundles = self.render(&template.images())?;
         let failed = || format!("failed to build a catalog from {path}");
         let mut catalog = template.build(&bundles).with_context(failed)?;
@@ -114,8 +119,12 @@ impl TemplateCommand {
         let mut text = Vec::new();
         self.format.output.write(&catalog, &mut text)?;
         if !self.no_validate {
-            let source = Source { name: path.into(), content: Content::Bytes(text.clone()) };
-            if !check(path, vec![source], Next::Print)? {
+            let source = || Source { name: path.into(), content: Content::Bytes(text.clone()) };
+            let mut report = validate(path, None, vec![source()], None, &Selection::default())?;
+            if !report.passed() {
+                report.findings.retain(Finding::is_failure);
+                locate(&mut report.findings, source(), path, &bytes)?;
+                print_invalid(&report, Next::Print)?;
                 return Ok(Exit::Findings);
             }
         }
@@ -171,10 +180,88 @@ impl TemplateCommand {
     }
 }
 
-fn read(path: &str, wanted: Option<Type>) -> Result<Template> {
-    let bytes =
-        if path == "-" { stdin::read(MAX_TEMPLATE)? } else { file::read(Path::new(path), MAX_TEMPLATE)? };
-    let parsed = yaml::parse(&bytes);
+fn read(path: &str) -> Result<Vec<u8>> {
+    Ok(if path == "-" {
+        stdin::read(MAX_TEMPLATE)?
+    } else {
+        file::read_in_project(Path::new(path), MAX_TEMPLATE)?
+    })
+}
+
+/// A document of the rendered catalog.
+struct RenderedDocument {
+    /// How many lines precede it.
+    line: u32,
+    schema: String,
+    package: String,
+    name: String,
+    image: String,
+    /// Where the entries of a channel begin.
+    entries: Vec<Position>,
+}
+
+/// Moves findings from the rendered catalog to the positions in the template that they are about; they have none if it is unknown.
+fn locate(findings: &mut [Finding], catalog: Source, path: &str, template: &[u8]) -> Result<()> {
+    let text = |root: Value<'_>, name: &str| kube_yaml::string(root, name).to_owned();
+    let documents = reader::documents([catalog], Limits::default(), |document| {
+        let parsed = document.content.ok()?;
+        let root = parsed.tree.root();
+        let entries = kube_yaml::field(root, "entries").into_iter().flat_map(Value::items);
+        Some(RenderedDocument {
+            line: parsed.line,
+            schema: text(root, "schema"),
+            package: text(root, "package"),
+            name: text(root, "name"),
+            image: text(root, "image"),
+            entries: entries.map(|entry| parsed.in_file(entry.position())).collect(),
+        })
+    })?;
+    let documents: Vec<RenderedDocument> = documents.into_iter().flatten().collect();
+    let parsed = kube_yaml::parse(template);
+    let root = parsed.documents.first().map(kube_yaml::Tree::root);
+    for finding in findings.iter_mut() {
+        finding.file = Some(path.to_owned());
+        let at = finding.line.take().zip(finding.column.take());
+        let Some(((line, column), root)) = at.zip(root) else { continue };
+        let behind = documents.partition_point(|document| document.line < line);
+        let Some(document) = behind.checked_sub(1).and_then(|index| documents.get(index)) else { continue };
+        let place = if document.image.is_empty() {
+            let entry = document.entries.iter().position(|entry| *entry == Position { line, column });
+            blob(root, document).map(|blob| {
+                let entries = kube_yaml::field(blob, "entries");
+                let entry = entry.and_then(|index| entries?.items().nth(index));
+                entry.unwrap_or(blob)
+            })
+        } else {
+            scalar(root, &document.image)
+        };
+        if let Some(Position { line, column }) = place.map(Value::position) {
+            (finding.line, finding.column) = (Some(line), Some(column));
+        }
+    }
+    olm_rules::add_excerpts(findings, |_| Some(template));
+    Ok(())
+}
+
+/// Returns the blob of a basic template that a document was copied from.
+fn blob<'t>(template: Value<'t>, document: &RenderedDocument) -> Option<Value<'t>> {
+    kube_yaml::field(template, "entries")?.items().find(|item| {
+        let is = |name: &str, value: &str| kube_yaml::string(*item, name) == value;
+        is("schema", &document.schema) && is("name", &document.name) && is("package", &document.package)
+    })
+}
+
+/// Returns the first scalar that is the string `text`.
+fn scalar<'t>(value: Value<'t>, text: &str) -> Option<Value<'t>> {
+    match value.kind() {
+        Kind::Object => value.entries().find_map(|(_, value)| scalar(value, text)),
+        Kind::Array => value.items().find_map(|item| scalar(item, text)),
+        _ => Some(value).filter(|value| value.as_str() == Some(text)),
+    }
+}
+
+fn parse(bytes: &[u8], wanted: Option<Type>) -> Result<Template> {
+    let parsed = kube_yaml::parse(bytes);
     let Some(tree) = parsed.documents.first() else {
         return Err(match parsed.error {
             Some(error) => anyhow!("{}:{}: {}", error.position.line, error.position.column, error.message),
@@ -182,7 +269,7 @@ fn read(path: &str, wanted: Option<Type>) -> Result<Template> {
         });
     };
     let root = tree.root();
-    let schema = crate::model::yaml::string(root, "schema");
+    let schema = kube_yaml::string(root, "schema");
     if let Some(wanted) = wanted.filter(|wanted| wanted.schema() != schema) {
         bail!("expected schema `{}`, found `{schema}`", wanted.schema());
     }

@@ -1,25 +1,29 @@
 //! `bundle-tool catalog validate`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use serde::Serialize;
 
-use super::edges::{self, AtHand};
+use super::edges::{self, AvailableBundles};
 use super::{contents, load};
-use crate::catalog::validate::{self, OpenshiftVersion, Problem, Report};
+use crate::cli::error_help::with_help;
 use crate::cli::exit::{Exit, print_error};
-use crate::cli::images::Registries;
-use crate::cli::remedy::with_help;
+use crate::cli::images::RegistryArgs;
 use crate::cli::report::{ReportOptions, Run, print_errors};
+use crate::cli::settings::LevelOptions;
 use crate::diff;
-use crate::model::text::counted;
-use crate::read::catalog::{CatalogError, Source};
-use crate::read::file;
-use crate::report::{Diagnostic, Excerpt, Lines, Severity, Subject, UnreadBundle, path_below};
+use olm_catalog::validate;
+use olm_catalog::validate::OpenshiftVersion;
+use olm_model::disk::file;
+use olm_model::read;
+use olm_model::read::catalog::{CatalogError, Content, Source};
+use olm_model::report::{CatalogReport, Finding, UnreadBundle};
+use olm_report::Subject;
+use olm_rules::Selection;
 
 /// Validate file-based catalogs
 ///
@@ -43,7 +47,7 @@ use crate::report::{Diagnostic, Excerpt, Lines, Severity, Subject, UnreadBundle,
 
   # Validate what another command renders
   opm alpha render-template basic template.yaml | bundle-tool catalog validate -")]
-pub(super) struct Validate {
+pub(crate) struct Validate {
     /// Catalogs: directories, files, `oci:DIR`, `oci-archive:FILE`, image names, or `-` for standard input
     #[arg(required = true, value_name = "REF")]
     catalogs: Vec<String>,
@@ -54,14 +58,16 @@ pub(super) struct Validate {
     #[command(flatten)]
     openshift: OpenshiftOption,
     #[command(flatten)]
+    levels: LevelOptions,
+    #[command(flatten)]
     report: ReportOptions,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 // Which version of OpenShift a catalog is for.
 #[derive(Debug, Clone, Copy, Default, Args)]
-pub(in crate::cli) struct OpenshiftOption {
+pub(crate) struct OpenshiftOption {
     /// OpenShift version that the catalogs are for [default: that of a path such as catalogs/v4.17]
     #[arg(long, value_name = "VERSION")]
     openshift_version: Option<OpenshiftVersion>,
@@ -69,35 +75,60 @@ pub(in crate::cli) struct OpenshiftOption {
 
 impl OpenshiftOption {
     /// Returns the version that the catalog at a path is for, if it is known.
-    pub(in crate::cli) fn of(self, path: &Path) -> Option<OpenshiftVersion> {
+    pub(crate) fn of(self, path: &Path) -> Option<OpenshiftVersion> {
         self.openshift_version.or_else(|| OpenshiftVersion::of_path(&path.canonicalize().ok()?))
     }
 }
 
-/// Validates the catalog that the files are, which is for a version of OpenShift if one is given.
-pub(in crate::cli) fn validate(
+/// Validates the catalog `name`, which consists of the files, for a version of OpenShift if one is given. The lines that findings
+/// point at are read from the files below `root`.
+pub(crate) fn validate(
+    name: &str,
+    root: Option<&Path>,
     sources: Vec<Source>,
     openshift: Option<OpenshiftVersion>,
-) -> Result<Report, CatalogError> {
-    Ok(validate::report(load::decoded(sources)?, openshift))
+    selection: &Selection,
+) -> Result<CatalogReport, CatalogError> {
+    let mut report = validate::report(name, load::decoded(sources)?, openshift, selection);
+    add_excerpts(root, &mut report);
+    Ok(report)
 }
 
 /// What a command does with a valid catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Next {
+pub(crate) enum Next {
     Write,
     Print,
     Push,
 }
 
 /// Checks a catalog before a command does what is `next`, and prints its errors. Returns whether there are none.
-pub(in crate::cli) fn check(name: &str, sources: Vec<Source>, next: Next) -> Result<bool> {
-    let mut report = validate(sources, None)?;
+pub(crate) fn check(name: &str, sources: Vec<Source>, next: Next) -> Result<bool> {
+    // No file contains a catalog in memory, so its lines lead nowhere.
+    let in_memory: BTreeSet<Arc<str>> = sources
+        .iter()
+        .filter(|source| matches!(source.content, Content::Bytes(_)))
+        .map(|source| Arc::clone(&source.name))
+        .collect();
+    let mut report = validate(name, None, sources, None, &Selection::default())?;
     if report.passed() {
         return Ok(true);
     }
-    report.problems.retain(|problem| problem.rule.severity == Severity::Error);
-    print_errors(&[CatalogReport::new(name, None, report).subject()])?;
+    report.findings.retain(Finding::is_failure);
+    for finding in &mut report.findings {
+        let Some(file) = finding.file.as_deref().filter(|file| in_memory.contains(*file)) else { continue };
+        (finding.line, finding.column) = (None, None);
+        if !Path::new(name).join(file).exists() {
+            finding.file = None;
+        }
+    }
+    print_invalid(&report, next)?;
+    Ok(false)
+}
+
+/// Prints the errors of a catalog that keep a command from its `next` step.
+pub(crate) fn print_invalid(report: &CatalogReport, next: Next) -> Result<()> {
+    print_errors(&[Subject::from(report)])?;
     let (done, verb) = match next {
         Next::Write => ("written", "write"),
         Next::Print => ("printed", "print"),
@@ -107,46 +138,65 @@ pub(in crate::cli) fn check(name: &str, sources: Vec<Source>, next: Next) -> Res
         io::stderr(),
         "error: the catalog is invalid and was not {done}; use --no-validate to {verb} it anyway"
     )?;
-    Ok(false)
+    Ok(())
 }
 
 /// Validates a catalog, and the upgrades between available bundles.
 fn with_upgrades(
+    name: &str,
+    root: Option<&Path>,
     sources: Vec<Source>,
     openshift: Option<OpenshiftVersion>,
-    at_hand: &AtHand,
-) -> Result<Report> {
+    selection: &Selection,
+    available: &AvailableBundles,
+) -> Result<CatalogReport> {
     let (documents, kept) = contents::documents(sources, |bundle| edges::crds_of(&bundle))?;
-    validate::report_with(documents, openshift, |packages| {
-        let found = edges::breaking(packages, &at_hand.with(kept), None, &diff::Options::default())?;
-        let problem = |upgrade: &edges::Upgrade<'_>| {
+    let mut report = validate::report_with(name, documents, openshift, selection, |packages| {
+        let found = edges::breaking(packages, &available.with(kept), None, &diff::Options::default())?;
+        let finding = |upgrade: &edges::Upgrade<'_>| {
             let (channel, _) = upgrade.channels.first()?;
             Some(validate::upgrade_breaks(channel, upgrade.from, upgrade.to, &upgrade.summary()))
         };
-        Ok(found.upgrades.iter().filter_map(problem).collect())
-    })
+        anyhow::Ok(found.upgrades.iter().filter_map(finding).collect())
+    })?;
+    add_excerpts(root, &mut report);
+    Ok(report)
+}
+
+/// Adds the lines that findings point at, unless their file cannot be read again.
+fn add_excerpts(root: Option<&Path>, report: &mut CatalogReport) {
+    let Some(root) = root.filter(|root| root.exists()) else { return };
+    let mut files: HashMap<String, Vec<u8>> = HashMap::new();
+    for name in report.findings.iter().filter_map(|finding| finding.file.as_ref()) {
+        if !files.contains_key(name) {
+            let text = file::read_below(root, name.as_str(), read::MAX_FILE_SIZE).unwrap_or_default();
+            files.insert(name.clone(), text);
+        }
+    }
+    olm_rules::add_excerpts(&mut report.findings, |name| files.get(name).map(Vec::as_slice));
 }
 
 impl Validate {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         self.report.check(&self.catalogs)?;
         let mut catalogs = Vec::new();
         let mut unreadable = Vec::new();
-        let at_hand = match self.bundles.as_slice() {
+        let selections = self.levels.selections(Selection::default())?;
+        let available = match self.bundles.as_slice() {
             [] => None,
-            directories => Some(AtHand::read(directories)?),
+            directories => Some(AvailableBundles::read(directories)?),
         };
         for reference in &self.catalogs {
+            let root = Some(Path::new(reference)).filter(|root| root.exists());
+            let selection = selections.for_directory(root)?;
             let sources = load::sources(reference, &self.registries);
             let openshift = self.openshift.of(Path::new(reference));
-            let report = sources.and_then(|sources| match &at_hand {
-                Some(at_hand) => with_upgrades(sources, openshift, at_hand),
-                None => Ok(validate(sources, openshift)?),
+            let report = sources.and_then(|sources| match &available {
+                Some(available) => with_upgrades(reference, root, sources, openshift, &selection, available),
+                None => Ok(validate(reference, root, sources, openshift, &selection)?),
             });
             match report.with_context(|| format!("failed to read {reference}")) {
-                Ok(report) => {
-                    catalogs.push(CatalogReport::new(reference, Some(Path::new(reference)), report));
-                }
+                Ok(report) => catalogs.push(report),
                 Err(error) => {
                     print_error(&error)?;
                     unreadable
@@ -154,11 +204,12 @@ impl Validate {
                 }
             }
         }
-        let subjects: Vec<_> = catalogs.iter().map(CatalogReport::subject).collect();
+        let subjects: Vec<_> = catalogs.iter().map(Subject::from).collect();
         let passed = subjects.iter().all(|subject| subject.passed);
+        selections.report_unused()?;
         self.report.print(&Run {
             bundles: None,
-            catalogs: Some(catalogs.iter().map(CatalogReport::json).collect()),
+            catalogs: Some(&catalogs),
             subjects,
             text: None,
             unreadable: &unreadable,
@@ -169,100 +220,4 @@ impl Validate {
             (true, false) => Exit::Findings,
         })
     }
-}
-
-/// What was found in one catalog, with the lines that its problems point at.
-pub(in crate::cli) struct CatalogReport {
-    path: String,
-    report: Report,
-    excerpts: Vec<Option<Excerpt>>,
-}
-
-impl CatalogReport {
-    /// Returns the report of the catalog that the user named `path`; lines are shown of files below `root`.
-    pub(in crate::cli) fn new(path: &str, root: Option<&Path>, report: Report) -> Self {
-        let root = root.filter(|root| root.exists());
-        let excerpts = root.map_or_else(Vec::new, |root| excerpts(root, &report.problems));
-        Self { path: path.to_owned(), report, excerpts }
-    }
-
-    /// Returns what printers take.
-    pub(in crate::cli) fn subject(&self) -> Subject<'_> {
-        let diagnostics = self.report.problems.iter().enumerate().map(|(index, problem)| Diagnostic {
-            severity: problem.rule.severity,
-            rule: problem.rule.id,
-            message: &problem.message,
-            help: problem.help(),
-            file: file_name(&self.path, &problem.place.file),
-            place: (problem.place.line > 0).then_some((problem.place.line, problem.place.column)),
-            end_column: None,
-            path: &problem.path,
-            related: Vec::new(),
-            ignored: None,
-            excerpt: self.excerpts.get(index).and_then(Option::as_ref),
-        });
-        Subject {
-            kind: "catalog",
-            path: &self.path,
-            name: None,
-            passed: self.report.passed(),
-            contents: Some(self.contents()),
-            omitted: self.report.omitted,
-            diagnostics: diagnostics.collect(),
-        }
-    }
-
-    fn contents(&self) -> String {
-        let Report { packages, channels, bundles, .. } = &self.report;
-        let counts = [(packages.len(), "package"), (*channels, "channel"), (*bundles, "bundle")];
-        counts.map(|(count, name)| counted(count, name)).join(", ")
-    }
-
-    /// Returns the entry of the JSON document.
-    pub(in crate::cli) fn json(&self) -> Entry<'_> {
-        Entry {
-            path: &self.path,
-            passed: self.report.passed(),
-            packages: &self.report.packages,
-            channels: self.report.channels,
-            bundles: self.report.bundles,
-            findings: &self.report.problems,
-            omitted: self.report.omitted,
-        }
-    }
-}
-
-/// Returns the path of a file of a catalog, from where the user is: the name of a single file stands for itself.
-fn file_name(catalog: &str, file: &str) -> String {
-    let catalog = catalog.trim_end_matches('/');
-    if catalog.ends_with(file) { catalog.to_owned() } else { path_below(catalog, Some(file)) }
-}
-
-/// Returns the lines that problems point at; files that cannot be read again have none.
-fn excerpts(root: &Path, problems: &[Problem]) -> Vec<Option<Excerpt>> {
-    let mut files: HashMap<&str, Vec<u8>> = HashMap::new();
-    for problem in problems {
-        files.entry(&problem.place.file).or_insert_with(|| {
-            let path = if root.is_dir() { root.join(&*problem.place.file) } else { root.to_owned() };
-            file::read(&path, file::MAX_FILE_SIZE).unwrap_or_default()
-        });
-    }
-    let lines: HashMap<&str, Lines<'_>> =
-        files.iter().map(|(name, bytes)| (*name, Lines::new(bytes))).collect();
-    let excerpt = |problem: &Problem| {
-        lines.get(&*problem.place.file)?.excerpt(problem.place.line, problem.place.column)
-    };
-    problems.iter().map(excerpt).collect()
-}
-
-/// A catalog in the JSON document.
-#[derive(Debug, Serialize)]
-pub(in crate::cli) struct Entry<'a> {
-    path: &'a str,
-    passed: bool,
-    packages: &'a [String],
-    channels: usize,
-    bundles: usize,
-    findings: &'a [Problem],
-    omitted: usize,
 }

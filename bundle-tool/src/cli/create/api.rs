@@ -1,14 +1,16 @@
 //! `bundle-tool create api`: adds a kind, or another version of one.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::cli::exit::Exit;
+use crate::cli::images::between;
 use crate::cli::scaffold::{Common, Workspace, finish};
-use crate::scaffold::merge::Existing;
-use crate::scaffold::{DeployImage, Error, Resource, Webhooks, names, plugins};
+use crate::terminal::{HELP, NOTE, stderr};
+use operator_scaffold::merge::Existing;
+use operator_scaffold::{DeployImage, Error, Resource, Webhooks, names, plugins};
 
 /// Add a kind, or another version of a kind, to a project
 ///
@@ -35,7 +37,7 @@ Examples:
   # Add a version
   bundle-tool create api --group travel --version v1 --kind FlightTicket"
 )]
-pub(super) struct Api {
+pub(crate) struct Api {
     /// Group, without the project's domain
     #[arg(long, value_name = "GROUP", default_value = "")]
     group: String,
@@ -67,7 +69,7 @@ pub(super) struct Api {
     #[arg(long, value_name = "WORD,…", requires = "image", default_value = "")]
     image_container_command: String,
     /// Port of the container
-    #[arg(long, value_name = "PORT", requires = "image", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", requires = "image", value_parser = |text: &str| between::<u16>(text, 1, u16::MAX))]
     image_container_port: Option<u16>,
     /// User ID of the container [default: chosen by the cluster or the image]
     #[arg(long, value_name = "UID", requires = "image")]
@@ -77,7 +79,7 @@ pub(super) struct Api {
 }
 
 impl Api {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let deploys = self.plugins.iter().map(|key| plugins::resolve(key)).collect::<Result<Vec<_>, _>>()?;
         if deploys.contains(&plugins::DEPLOY_IMAGE) && self.image.is_none() {
             bail!("the plugin `{}` requires --image", plugins::DEPLOY_IMAGE);
@@ -111,17 +113,17 @@ impl Api {
         }
         let plan = workspace.apply(&project, Existing::Reject, &self.common)?;
         if !self.common.quiet && plan.conflicts.is_empty() {
-            let mut err = io::stderr().lock();
+            let mut err = stderr().lock();
             if is_version && is_converted {
                 writeln!(
                     err,
                     "next: convert the fields of the other versions in their `_conversion.rs` files"
                 )?;
             } else if is_version {
-                writeln!(err, "note: the versions have the same fields, and differ in apiVersion only")?;
+                writeln!(err, "{NOTE} the versions have the same fields, and differ in apiVersion only")?;
                 writeln!(
                     err,
-                    "help: for other fields, add a conversion webhook: bundle-tool create webhook --conversion"
+                    "{HELP} for other fields, add a conversion webhook: bundle-tool create webhook --conversion"
                 )?;
             }
             writeln!(err, "next: edit the types in src/api, then run `make test` and `make bundle`")?;
@@ -131,7 +133,7 @@ impl Api {
 }
 
 /// Adds a resource; another version of a kind takes the plural, the image and the webhooks from it.
-fn add(project: &mut crate::scaffold::Project, mut resource: Resource, regular: bool) -> Result<(), Error> {
+fn add(project: &mut operator_scaffold::Project, mut resource: Resource, regular: bool) -> Result<(), Error> {
     if let Some(hub) = project.hub(&resource.group, &resource.kind) {
         if regular {
             resource.plural.clone_from(&hub.plural);

@@ -17,7 +17,7 @@ Examples:
   # Add a webhook
   bundle-tool create webhook --group travel --version v1alpha1 \\
     --kind FlightTicket --programmatic-validation")]
-pub(super) struct Create {
+pub(crate) struct Create {
     #[command(subcommand)]
     command: Command,
 }
@@ -29,7 +29,7 @@ enum Command {
 }
 
 impl Create {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Api(command) => command.run(),
             Command::Webhook(command) => command.run(),

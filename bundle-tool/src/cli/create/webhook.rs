@@ -5,8 +5,8 @@ use clap::Args;
 
 use crate::cli::exit::Exit;
 use crate::cli::scaffold::{Common, Workspace, finish};
-use crate::scaffold::Webhooks;
-use crate::scaffold::merge::Existing;
+use operator_scaffold::Webhooks;
+use operator_scaffold::merge::Existing;
 
 /// Add webhooks to a kind of a project
 ///
@@ -27,7 +27,7 @@ Examples:
   bundle-tool create webhook --group travel --version v1 --kind FlightTicket \\
     --conversion"
 )]
-pub(super) struct Webhook {
+pub(crate) struct Webhook {
     /// Group, without the project's domain
     #[arg(long, value_name = "GROUP", default_value = "")]
     group: String,
@@ -51,7 +51,7 @@ pub(super) struct Webhook {
 }
 
 impl Webhook {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let webhooks = Webhooks {
             defaulting: self.defaulting,
             validation: self.programmatic_validation,

@@ -1,11 +1,12 @@
 //! `bundle-tool generate bundle`: reads manifests and the existing bundle, and writes the bundle.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use atomic_files::Expected;
 use clap::Args;
 
 use super::input::{self, CSV_SUFFIX};
@@ -14,13 +15,13 @@ use super::pins::{LOCK_FILE, Lock};
 use super::project::{Project, rfc3339, source_date_epoch};
 use super::{files, manifests::project};
 use crate::cli::exit::Exit;
-use crate::cli::images::Registries;
+use crate::cli::images::RegistryArgs;
 use crate::cli::lock::lock;
-use crate::generate::{self, Document, Generated, Input, Options, Origin, Rewrite, Upgrade};
-use crate::model::catalog::Catalog;
-use crate::model::text::printable;
-use crate::read;
-use crate::read::manifests;
+use kube_yaml::Tree;
+use kube_yaml::text::printable;
+use olm_generate::{Document, Generated, Input, Options, Origin, Replaces, Rewrite, Upgrade};
+use olm_model::disk;
+use olm_model::read::manifests;
 
 /// The default output directory.
 const DEFAULT_DIRECTORY: &str = "bundle";
@@ -35,9 +36,10 @@ const CARGO_TOML: &str = "Cargo.toml";
 /// the kustomize directory, is the base that everything else is merged into. The same input always produces the same
 /// output: createdAt changes only if something else does.
 ///
-/// The bundle is replaced in one step: if the command fails or is killed, the old bundle is still complete. Files in it
-/// that are not generated are preserved. A symbolic link in place of a generated file is replaced. A second run
-/// waits until the first has finished. Output of bundle-tool among the manifests is skipped.
+/// Either all files of the bundle are written or none; if the command is killed, the next run reverts what it had begun.
+/// Files that are not generated are preserved, and so are edits that are saved while the command runs. A symbolic link in
+/// place of a generated file is replaced. A second run waits until the first has finished. Output of bundle-tool among the
+/// manifests is skipped.
 ///
 /// Exit status: 0 if the bundle was written, 1 if --strict or --check found something, 2 if none can be generated.
 #[derive(Debug, Args)]
@@ -57,7 +59,7 @@ Examples:
   bundle-tool generate bundle --input-dir deploy --check"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-pub(super) struct Bundle {
+pub(crate) struct Bundle {
     /// Directory of the manifests, including all directories below it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["deploy_dir", "crds_dir"])]
     input_dir: Option<PathBuf>,
@@ -149,42 +151,60 @@ pub(super) struct Bundle {
     #[arg(long, value_name = "DIR", conflicts_with = "replaces")]
     from_catalog: Option<PathBuf>,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
+    /// The tool to generate the bundle as: operator-sdk with its version.
+    #[arg(skip)]
+    builder: Option<String>,
 }
 
 impl Bundle {
-    pub(super) fn run(self) -> Result<Exit> {
+    /// Generates the bundle as operator-sdk does: from the input alone, without keeping anything of an existing bundle.
+    pub(crate) fn run_as_operator_sdk(mut self, builder: &str) -> Result<Exit> {
+        self.builder = Some(builder.to_owned());
+        self.run()
+    }
+
+    pub(crate) fn run(self) -> Result<Exit> {
         let directory = self.output_dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_DIRECTORY));
         let project = Project::read(Path::new("PROJECT"))?;
-        let mut options = self.options(&directory, project)?;
-        let from_crate = self.read_crate(&mut options)?;
-        let mut input = self.input(&directory, options.package.as_deref())?;
-        let pins = self.pin(&input, &mut options)?;
+        let cargo = self.cargo_manifest()?;
+        let options = self.options(&directory, project, cargo.as_ref())?;
+        let input = self.manifests(&directory, options.package.as_deref())?;
+        let expected_lock_file = files::expected(Path::new(LOCK_FILE))?;
+        let pins = self.pins(&input, &options)?;
         // What is there is read under the lock, so that nothing else changes it until it is replaced.
         let locked = if self.stdout || self.check { None } else { Some(lock(&directory)?) };
-        self.previous(&directory, &mut input)?;
-        if self.check {
-            // The difference should not show that the check runs today.
-            let csv = input.previous.iter().find(|(path, _)| path.ends_with(CSV_SUFFIX));
-            options.epoch = None;
-            options.now = csv.and_then(|(_, bytes)| generate::created_at(bytes)).unwrap_or(options.now);
-        }
-        let mut generated = generate::bundle(&input, &options)?;
-        if let Some(catalog) = &self.from_catalog {
-            options.upgrade.replaces = predecessor(catalog, &generated)?;
-            generated = generate::bundle(&input, &options)?;
-        }
+        let existing = Existing::read(&directory, !self.stdout)?;
+        let options = self.dated(
+            Options {
+                digests: pins.as_ref().map(Lock::digests).unwrap_or_default(),
+                platforms: pins.as_ref().map(Lock::platforms).unwrap_or_default(),
+                ..options
+            },
+            &existing,
+        );
+        let paths: Vec<String> = existing.files.keys().cloned().collect();
+        let existing = if self.builder.is_some() { existing.only_tests() } else { existing };
+        let mut read = existing.expected;
+        read.insert(LOCK_FILE.into(), expected_lock_file);
+        let input = Input {
+            previous: existing.files,
+            previous_annotations: existing.annotations,
+            previous_dockerfile: existing.dockerfile,
+            ..input
+        };
+        let generated = olm_generate::bundle(&input, &options)?;
 
-        output::notes(&generated.ledger, self.explain)?;
+        output::notes(&generated.report, self.explain)?;
         if !self.quiet {
-            origin(&generated, from_crate.as_deref())?;
+            origin(&generated, cargo.as_ref().map(|cargo| cargo.path.as_str()))?;
         }
         if self.explain && (self.stdout || self.check) {
-            output::explain(&generated.ledger, &mut io::stderr().lock())?;
+            output::explain(&generated.report, &mut io::stderr().lock())?;
         } else if self.explain {
-            output::explain(&generated.ledger, &mut io::stdout().lock())?;
+            output::explain(&generated.report, &mut io::stdout().lock())?;
         }
-        if self.strict && generated.ledger.has_warnings() {
+        if self.strict && generated.report.has_warnings() {
             writeln!(io::stderr(), "error: nothing was written because --strict treats warnings as errors")?;
             return Ok(Exit::Findings);
         }
@@ -193,7 +213,9 @@ impl Bundle {
             return Ok(Exit::Success);
         }
         let name = generated.name.clone();
-        let output = self.output(directory, generated, &input, pins)?;
+        let pins = pins.filter(|_| self.builder.is_none());
+        let mut output = self.output(directory, generated, &paths, pins)?;
+        output.read = read;
         if let Some(locked) = locked {
             output.write(&name, self.quiet, locked)?;
             return Ok(Exit::Success);
@@ -209,24 +231,22 @@ impl Bundle {
     }
 
     /// Finds the digests of all images, if requested.
-    fn pin(&self, input: &Input, options: &mut Options) -> Result<Option<Lock>> {
+    fn pins(&self, input: &Input, options: &Options) -> Result<Option<Lock>> {
         if !self.use_image_digests {
             return Ok(None);
         }
-        let images = generate::unpinned_images(input, options)?;
-        let lock = Lock::read(Path::new(LOCK_FILE))?;
+        let images = olm_generate::unpinned_images(input, options)?;
+        let lock = if self.builder.is_some() { Lock::default() } else { Lock::read(Path::new(LOCK_FILE))? };
         let lock = crate::cli::runtime::runtime()?.block_on(lock.of(
             &images,
             self.update_image_digests,
             &self.registries,
         ))?;
-        options.digests = lock.digests();
-        options.platforms = lock.platforms();
         Ok(Some(lock))
     }
 
-    /// Adds the metadata in Cargo.toml to the options. Returns its path if it exists.
-    fn read_crate(&self, options: &mut Options) -> Result<Option<String>> {
+    /// Reads the Cargo.toml of the operator, if there is one.
+    fn cargo_manifest(&self) -> Result<Option<CargoManifest>> {
         let path = self.manifest_path.as_deref().unwrap_or(Path::new(CARGO_TOML));
         let project = match project(path) {
             Ok(Some(project)) => project,
@@ -236,20 +256,14 @@ impl Bundle {
             Err(error) => return Err(error),
             Ok(None) => return Ok(None),
         };
-        if project.olm.is_some() || self.manifest_path.is_some() {
-            options.package.get_or_insert_with(|| project.package().to_owned());
-        }
-        options.fallback_package = Some(project.package().to_owned());
-        options.fallback_version = project.version.as_deref().and_then(|version| version.parse().ok());
-        if let Some(olm) = project.olm {
-            options.dependencies = olm.dependencies;
-            options.properties = olm.properties;
-            options.scorecard = olm.scorecard;
-        }
-        Ok(Some(path.display().to_string()))
+        Ok(Some(CargoManifest { path: path.display().to_string(), project }))
     }
 
-    fn options(&self, directory: &Path, project: Project) -> Result<Options> {
+    /// Returns what options, PROJECT and Cargo.toml say about the bundle.
+    fn options(&self, directory: &Path, project: Project, cargo: Option<&CargoManifest>) -> Result<Options> {
+        let cargo = cargo.map(|cargo| &cargo.project);
+        let olm = cargo.and_then(|cargo| cargo.olm.as_ref());
+        let of_operator = cargo.filter(|_| olm.is_some() || self.manifest_path.is_some());
         let version = self.version.as_deref().map(|version| {
             semver::Version::parse(version).with_context(|| {
                 format!(
@@ -259,9 +273,26 @@ impl Bundle {
             })
         });
         let (_, relative) = dockerfile_place(directory)?;
+        if let Some(channels) = &self.channels
+            && channels.split(',').all(|channel| channel.trim().is_empty())
+        {
+            bail!(
+                "invalid --channels `{}`: expected the names of channels, such as stable,fast",
+                printable(channels)
+            );
+        }
         Ok(Options {
-            package: self.package.clone().or(project.name),
+            package: self
+                .package
+                .clone()
+                .or(project.name)
+                .or_else(|| of_operator.map(|cargo| cargo.package().to_owned())),
             version: version.transpose()?,
+            fallback_package: cargo.map(|cargo| cargo.package().to_owned()),
+            fallback_version: cargo.and_then(|cargo| cargo.version.as_deref()?.parse().ok()),
+            dependencies: olm.map(|olm| olm.dependencies.clone()).unwrap_or_default(),
+            properties: olm.map(|olm| olm.properties.clone()).unwrap_or_default(),
+            scorecard: olm.is_some_and(|olm| olm.scorecard),
             channels: self.channels.clone(),
             default_channel: self.default_channel.clone().filter(|channel| !channel.is_empty()),
             extra_service_accounts: self
@@ -273,7 +304,7 @@ impl Bundle {
             layout: project.layout,
             images: self.image.clone(),
             upgrade: Upgrade {
-                replaces: self.replaces.clone(),
+                replaces: self.replaces()?,
                 skips: self
                     .skips
                     .iter()
@@ -285,34 +316,35 @@ impl Bundle {
             directory: relative.display().to_string(),
             epoch: source_date_epoch()?,
             now: rfc3339(jiff::Timestamp::now()),
+            builder: self.builder.clone(),
             ..Options::default()
         })
     }
 
+    /// Returns the options with the time at which the bundle is created.
+    fn dated(&self, options: Options, existing: &Existing) -> Options {
+        if !self.check {
+            return options;
+        }
+        // The difference should not show that the check runs today.
+        let csv = existing.files.iter().find(|(path, _)| path.ends_with(CSV_SUFFIX));
+        let now = csv.and_then(|(_, bytes)| olm_generate::created_at(bytes)).unwrap_or(options.now);
+        Options { epoch: None, now, ..options }
+    }
+
+    fn replaces(&self) -> Result<Option<Replaces>> {
+        Ok(match &self.from_catalog {
+            Some(path) => Some(Replaces::HighestIn(disk::catalog::read(path)?)),
+            None => self.replaces.clone().map(Replaces::Csv),
+        })
+    }
+
     /// Reads the manifests and the base CSV.
-    fn input(&self, directory: &Path, package: Option<&str>) -> Result<Input> {
+    fn manifests(&self, directory: &Path, package: Option<&str>) -> Result<Input> {
         let documents = self.documents(directory)?;
         let has_csv = documents.iter().any(|document| is_kind(document, "ClusterServiceVersion"));
         let base = if has_csv { None } else { self.base(package)? };
         Ok(Input { documents, base, ..Input::default() })
-    }
-
-    /// Reads the existing bundle and its Dockerfile, which the generated ones update.
-    fn previous(&self, directory: &Path, input: &mut Input) -> Result<()> {
-        if !self.stdout {
-            input.previous = output::previous(directory)?;
-        }
-        if let Some(bytes) = input.previous.get("metadata/annotations.yaml") {
-            let parsed = read::yaml::parse(bytes);
-            if let Some(error) = parsed.error {
-                let file = directory.join("metadata/annotations.yaml");
-                bail!("{} is not valid YAML, so its annotations cannot be kept: {error}", file.display());
-            }
-            input.previous_annotations = parsed.documents.into_iter().next();
-        }
-        let (dockerfile, _) = dockerfile_place(directory)?;
-        input.previous_dockerfile = files::text(&dockerfile)?;
-        Ok(())
     }
 
     fn documents(&self, output: &Path) -> Result<Vec<Document>> {
@@ -372,7 +404,7 @@ impl Bundle {
         if !path.exists() {
             return Ok(None);
         }
-        let found = manifests::directory(&path)?
+        let found = disk::manifests::directory(&path)?
             .into_iter()
             .find(|document| is_kind(document, "ClusterServiceVersion"));
         found.map(Some).with_context(|| format!("no ClusterServiceVersion found in {}", path.display()))
@@ -383,21 +415,21 @@ impl Bundle {
         &self,
         directory: PathBuf,
         generated: Generated,
-        input: &Input,
+        existing: &[String],
         lock: Option<Lock>,
     ) -> Result<Output> {
         let all = !self.manifests && !self.metadata;
-        let has_metadata = input.previous.keys().any(|path| path.starts_with("metadata/"));
+        let has_metadata = existing.iter().any(|path| path.starts_with("metadata/"));
         let with_metadata = (all || self.metadata) && (self.overwrite || !has_metadata);
         let wanted = |path: &str| {
             if path.starts_with("metadata/") { with_metadata } else { all || self.manifests }
         };
         let mut output = Output { directory, ..Output::default() };
         let stray = |path: &&String| path.starts_with("manifests/") && !generated.files.contains_key(*path);
-        for path in input.previous.keys().filter(stray) {
+        for path in existing.iter().filter(stray) {
             if self.prune {
                 output.removed.push(path.clone());
-            } else {
+            } else if self.builder.is_none() {
                 let path = output.directory.join(path).display().to_string();
                 writeln!(
                     io::stderr(),
@@ -416,6 +448,52 @@ impl Bundle {
         output.files = generated.files;
         output.files.retain(|path, _| wanted(path));
         Ok(output)
+    }
+}
+
+/// The Cargo.toml of an operator.
+struct CargoManifest {
+    /// Its path as shown to the user.
+    path: String,
+    project: olm_generate::Project,
+}
+
+/// The existing bundle and its Dockerfile, which the generated ones update.
+struct Existing {
+    /// The bundle's files: path below its directory to bytes.
+    files: BTreeMap<String, Vec<u8>>,
+    annotations: Option<Tree>,
+    dockerfile: Option<String>,
+    /// The bytes that were read, by path: a file is replaced only if it still contains them.
+    expected: BTreeMap<PathBuf, Expected>,
+}
+
+impl Existing {
+    /// Reads the Dockerfile and, if `with_files` is set, the files of the bundle in `directory`.
+    fn read(directory: &Path, with_files: bool) -> Result<Self> {
+        let files = if with_files { output::previous(directory)? } else { BTreeMap::new() };
+        let mut expected: BTreeMap<_, _> =
+            files.iter().map(|(path, bytes)| (directory.join(path), Expected::from(Some(bytes)))).collect();
+        let mut annotations = None;
+        if let Some(bytes) = files.get("metadata/annotations.yaml") {
+            let parsed = kube_yaml::parse(bytes);
+            if let Some(error) = parsed.error {
+                let file = directory.join("metadata/annotations.yaml");
+                bail!("{} is not valid YAML, so its annotations cannot be kept: {error}", file.display());
+            }
+            annotations = parsed.documents.into_iter().next();
+        }
+        let (path, _) = dockerfile_place(directory)?;
+        let dockerfile = files::text(&path)?;
+        expected.insert(path, dockerfile.as_ref().into());
+        Ok(Self { files, annotations, dockerfile, expected })
+    }
+
+    /// Returns what operator-sdk keeps of a bundle: only its tests, but neither its annotations nor its Dockerfile.
+    fn only_tests(self) -> Self {
+        let mut files = self.files;
+        files.retain(|path, _| path.starts_with("tests/"));
+        Self { files, annotations: None, dockerfile: None, ..self }
     }
 }
 
@@ -452,39 +530,9 @@ fn dockerfile_place(directory: &Path) -> Result<(PathBuf, PathBuf)> {
     Ok((directory.with_file_name(DOCKERFILE), name))
 }
 
-/// Returns the CSV of a catalog that the bundle replaces.
-fn predecessor(path: &Path, generated: &Generated) -> Result<Option<String>> {
-    let catalog = read::catalog::read(path)?;
-    let channel = generated.channels.first().map(String::as_str).unwrap_or_default();
-    let entries = versions(&catalog, &generated.package, channel);
-    Ok(generate::predecessor(&entries, &generated.version).map(str::to_owned))
-}
-
-/// Returns the CSVs of a channel with their versions.
-fn versions(catalog: &Catalog, package: &str, channel: &str) -> Vec<(String, semver::Version)> {
-    let bundles: HashMap<&str, _> = catalog
-        .bundles
-        .iter()
-        .filter(|bundle| bundle.package == package)
-        .map(|bundle| (bundle.name.as_str(), bundle))
-        .collect();
-    let names = catalog
-        .channels
-        .iter()
-        .filter(|other| other.package == package && other.name == channel)
-        .flat_map(|channel| &channel.entries)
-        .map(|entry| entry.name.as_str());
-    let version = |name: &str| {
-        let property =
-            bundles.get(name)?.properties.iter().find(|property| property.r#type == "olm.package")?;
-        property.value["version"].as_str()?.parse().ok()
-    };
-    names.filter_map(|name| Some((name.to_owned(), version(name)?))).collect()
-}
-
 /// Returns whether a Cargo.toml is that of a workspace without a package.
-pub(in crate::cli) fn is_virtual(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(generate::ProjectError::NoPackage(_)))
+pub(crate) fn is_virtual(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(olm_generate::ProjectError::NoPackage(_)))
 }
 
 fn is_kind(document: &Document, kind: &str) -> bool {

@@ -4,40 +4,51 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use atomic_files::Expected;
 
-use crate::model::yaml::Tree;
-use crate::read;
-use crate::read::file::{MAX_FILE_SIZE, Unreadable};
+use kube_yaml::Tree;
+use olm_model::disk;
+use olm_model::read::{MAX_FILE_SIZE, Unreadable};
 
-/// Reads a file of at most [`MAX_FILE_SIZE`] bytes. Returns nothing if it does not exist.
-pub(super) fn bytes(path: &Path) -> Result<Option<Vec<u8>>> {
-    match read::file::read(path, MAX_FILE_SIZE) {
+/// Reads a file of at most [`MAX_FILE_SIZE`] bytes; a link out of the project is an error. Returns `None` if it does not exist.
+pub(crate) fn bytes(path: &Path) -> Result<Option<Vec<u8>>> {
+    match disk::file::read_in_project(path, MAX_FILE_SIZE) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("failed to read {}", path.display())),
     }
 }
 
+/// Reads what a file holds, so that it is written only if it still holds that.
+pub(crate) fn expected(path: &Path) -> Result<Expected> {
+    Ok(bytes(path)?.into())
+}
+
 /// Reads a file that must exist and is used as `purpose`.
-pub(super) fn required(path: &Path, purpose: &str) -> Result<Vec<u8>> {
+pub(crate) fn required(path: &Path, purpose: &str) -> Result<Vec<u8>> {
     bytes(path)?.with_context(|| format!("failed to read the {purpose}: {} does not exist", path.display()))
 }
 
 /// Reads a text file. Returns nothing if it does not exist.
-pub(super) fn text(path: &Path) -> Result<Option<String>> {
+pub(crate) fn text(path: &Path) -> Result<Option<String>> {
     let text = bytes(path)?.map(String::from_utf8).transpose();
     text.with_context(|| format!("{} is not valid UTF-8", path.display()))
 }
 
 /// Reads a YAML file with one document. Returns nothing if it does not exist or is empty.
-pub(super) fn document(path: &Path) -> Result<Option<(String, Tree)>> {
+pub(crate) fn document(path: &Path) -> Result<Option<(String, Tree)>> {
     let Some(text) = text(path)? else { return Ok(None) };
-    let parsed = read::yaml::parse(text.as_bytes());
+    Ok(parsed(path, &text)?.map(|tree| (text, tree)))
+}
+
+/// Parses the text of a YAML file with one document. Returns `None` if it is empty.
+pub(crate) fn parsed(path: &Path, text: &str) -> Result<Option<Tree>> {
+    let parsed = kube_yaml::parse(text.as_bytes());
     if let Some(error) = parsed.error {
         bail!("{} is not valid YAML: {error}", path.display());
     }
     if parsed.documents.len() > 1 {
         bail!("{}: expected one YAML document, found {}", path.display(), parsed.documents.len());
     }
-    Ok(parsed.documents.into_iter().next().map(|tree| (text, tree)))
+    Ok(parsed.documents.into_iter().next())
 }

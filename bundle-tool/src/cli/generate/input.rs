@@ -7,27 +7,27 @@ use anyhow::Result;
 use oci_images::labels;
 
 use super::files;
-use crate::model::Document;
-use crate::read::manifests;
+use olm_model::Document;
+use olm_model::disk::manifests;
 
 /// The end of the name of the file in which `generate manifests` records what it generated.
-pub(super) const GENERATED_SUFFIX: &str = ".generated.yaml";
+pub(crate) const GENERATED_SUFFIX: &str = ".generated.yaml";
 /// The end of the name of a file with a CSV.
-pub(super) const CSV_SUFFIX: &str = ".clusterserviceversion.yaml";
+pub(crate) const CSV_SUFFIX: &str = ".clusterserviceversion.yaml";
 /// What the annotation `METRICS_BUILDER` begins with if this tool generated the bundle.
 const BUILDER: &str = ": bundle-tool-v";
 
 /// Manifests and the paths that were skipped.
 #[derive(Debug)]
-pub(super) struct Manifests {
-    pub(super) list: Vec<Document>,
+pub(crate) struct Manifests {
+    pub(crate) list: Vec<Document>,
     /// Bundles and files that this tool wrote.
-    pub(super) skipped: BTreeSet<PathBuf>,
+    pub(crate) skipped: BTreeSet<PathBuf>,
 }
 
 /// Reads all manifests below `directory`, which may be a file, except the tool's own output: the bundle in `output`,
 /// other bundles that it generated, and the record beside a base CSV.
-pub(super) fn read(directory: &Path, output: &Path) -> Result<Manifests> {
+pub(crate) fn read(directory: &Path, output: &Path) -> Result<Manifests> {
     let mut paths = manifests::list(directory)?;
     let own = Own::new(directory, output, &paths)?;
     let mut skipped = BTreeSet::new();

@@ -1,5 +1,6 @@
 //! `bundle-tool generate manifests`: writes and updates the base CSV of a project.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,9 +14,8 @@ use super::input::{self, CSV_SUFFIX, GENERATED_SUFFIX};
 use super::output::{self, Output};
 use crate::cli::exit::Exit;
 use crate::cli::lock::lock;
-use crate::generate::{self, Base, Document, Icon, Ledger, Project};
-use crate::model::yaml;
-use crate::read;
+use kube_yaml::{Tree, edit};
+use olm_generate::{Base, Document, GenerateReport, Icon, Project, UpdatedBase};
 
 /// The default directory of the CRDs.
 const DEFAULT_CRDS: &str = "config/crd/bases";
@@ -25,7 +25,8 @@ const DEFAULT_CRDS: &str = "config/crd/bases";
 /// Writes config/manifests/bases/PACKAGE.clusterserviceversion.yaml from Cargo.toml ([package] and
 /// [package.metadata.olm]), the schemas of the CRDs, and a file of overrides (a partial CSV). Manual changes to the
 /// base are kept, including comments; generated values that you have not changed are updated from their source.
-/// PACKAGE.generated.yaml beside the base records what was generated.
+/// PACKAGE.generated.yaml beside the base records what was generated. An existing base that was not generated is only
+/// extended by the owned CRDs that it lacks, unless Cargo.toml has [package.metadata.olm].
 ///
 /// Exit status: 0 if the base is up to date, 1 if --check found a difference, 2 on an error.
 #[derive(Debug, Args)]
@@ -39,8 +40,8 @@ Examples:
 
   # Check in CI that the base is up to date
   bundle-tool generate manifests --check")]
-pub(super) struct Manifests {
-    /// Cargo.toml of the operator; if it does not exist, the base contains placeholders
+pub(crate) struct Manifests {
+    /// Cargo.toml of the operator; without it, a new base has only what a CSV requires
     #[arg(long, value_name = "FILE", default_value = "Cargo.toml")]
     manifest_path: PathBuf,
     /// Directory of the CRDs [default: config/crd/bases]
@@ -66,29 +67,27 @@ pub(super) struct Manifests {
     quiet: bool,
 }
 
-/// Writes the base CSV of the operator in `directory` to `bases` in another directory.
-pub(in crate::cli) fn write_base(
-    directory: &Path,
-    crds: Option<PathBuf>,
-    package: &str,
-    to: &Path,
-) -> Result<()> {
+/// Returns the files of a new base CSV, below `config/manifests/bases`, of the operator in `directory`, whose CRDs are in `crds`
+/// below it.
+pub(crate) fn new_base(directory: &Path, crds: &str, package: &str) -> Result<Vec<(String, Vec<u8>)>> {
+    let crds = directory.join(crds);
     let manifests = Manifests {
         manifest_path: directory.join("Cargo.toml"),
-        // A directory without CRDs, where there are none.
-        crds_dir: Some(crds.unwrap_or_else(|| to.to_owned())),
-        kustomize_dir: to.to_owned(),
+        crds_dir: None,
+        kustomize_dir: directory.join("config/manifests"),
         overrides: None,
         package: Some(package.to_owned()),
         interactive: false,
         check: false,
         quiet: true,
     };
-    manifests.run().map(|_| ())
+    let project = project(&manifests.manifest_path)?;
+    let inputs = manifests.inputs(project.as_ref(), &crds)?;
+    Ok(base(&inputs, package, None, None)?.into_iter().collect())
 }
 
 impl Manifests {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let project = project(&self.manifest_path)?;
         let package = match (&self.package, &project) {
             (Some(package), _) => package.clone(),
@@ -98,62 +97,20 @@ impl Manifests {
                 self.manifest_path.display()
             ),
         };
-        generate::check_package_name(&package)?;
+        olm_generate::check_package_name(&package)?;
         let bases = self.kustomize_dir.join("bases");
         let path = bases.join(format!("{package}{CSV_SUFFIX}"));
         let record = bases.join(format!("{package}{GENERATED_SUFFIX}"));
-        let (description, icon) = project.as_ref().map_or(Ok((None, None)), |project| self.files(project))?;
-        let mut overrides = self.overrides()?;
-        if self.interactive {
-            ask(project.as_ref(), &mut overrides)?;
-        }
-        let documents = self.documents()?;
+        let crds = self.crds_dir.as_deref().unwrap_or(Path::new(DEFAULT_CRDS));
+        let inputs = self.inputs(project.as_ref(), crds)?;
         let locked = if self.check { None } else { Some(lock(&bases)?) };
+        let mut output = Output { directory: bases, ..Output::default() };
+        for path in [&path, &record] {
+            output.read.insert(path.clone(), files::expected(path)?);
+        }
         let there = files::document(&path)?;
         let last = files::document(&record)?.map(|(_, tree)| tree.root().to_json());
-        let there_json = there.as_ref().map(|(_, tree)| tree.root().to_json());
-        let mut ledger = Ledger::default();
-        let (wanted, now) = generate::base(
-            &Base {
-                project: project.as_ref(),
-                package: &package,
-                description: description.as_deref(),
-                icon: icon.as_ref(),
-                documents: &documents,
-                overrides: overrides.as_ref(),
-                there: there_json.as_ref(),
-                last: last.as_ref(),
-            },
-            &mut ledger,
-        )?;
-        output::notes(&ledger, false)?;
-        let text = match &there {
-            Some((text, tree)) => {
-                let text = generate::patch(text, tree.root(), &wanted);
-                let parsed = read::yaml::parse(text.as_bytes());
-                let same = parsed.error.is_none()
-                    && parsed.documents.len() == 1
-                    && parsed.documents.iter().all(|tree| tree.root().to_json() == wanted);
-                if !same {
-                    bail!(
-                        "{} cannot be updated without losing its comments; write it in block style, with each key on its \
-                         own line, or move it away and run the command again",
-                        path.display()
-                    );
-                }
-                text
-            }
-            None => yaml::emit(&wanted),
-        };
-        let recorded = format!(
-            "# What `bundle-tool generate manifests` last generated. It is compared with the base to keep manual changes.\n{}",
-            yaml::emit(&now)
-        );
-        let mut output = Output { directory: bases, ..Output::default() };
-        for (path, text) in [(&path, text), (&record, recorded)] {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            output.files.insert(name, text.into_bytes());
-        }
+        output.files = base(&inputs, &package, there.as_ref(), last.as_ref())?;
         if let Some(locked) = locked {
             output.write(&format!("base of {package}"), self.quiet, locked)?;
             return Ok(Exit::Success);
@@ -162,12 +119,21 @@ impl Manifests {
         Ok(if differs { Exit::Findings } else { Exit::Success })
     }
 
+    /// Reads what a base is generated from.
+    fn inputs<'p>(&self, project: Option<&'p Project>, crds: &Path) -> Result<Inputs<'p>> {
+        let (description, icon) = project.map_or(Ok((None, None)), |project| self.files(project))?;
+        let mut overrides = self.overrides()?;
+        if self.interactive {
+            ask(project, &mut overrides)?;
+        }
+        Ok(Inputs { project, description, icon, overrides, documents: self.documents(crds)? })
+    }
+
     /// Reads the CRDs, with a warning if there are none.
-    fn documents(&self) -> Result<Vec<Document>> {
-        let directory = self.crds_dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_CRDS));
+    fn documents(&self, directory: &Path) -> Result<Vec<Document>> {
         let mut crds = Vec::new();
         if self.crds_dir.is_some() || directory.exists() {
-            crds = input::read(&directory, &self.kustomize_dir)?.list;
+            crds = input::read(directory, &self.kustomize_dir)?.list;
             crds.retain(|manifest| {
                 manifest.tree.root().get("kind").is_some_and(|kind| kind.text() == "CustomResourceDefinition")
             });
@@ -185,7 +151,9 @@ impl Manifests {
     fn overrides(&self) -> Result<Option<Json>> {
         let path = self.overrides.clone().unwrap_or_else(|| self.kustomize_dir.join("overrides.yaml"));
         match files::document(&path)? {
-            Some((_, tree)) if tree.root().kind() == yaml::Kind::Object => Ok(Some(tree.root().to_json())),
+            Some((_, tree)) if tree.root().kind() == kube_yaml::Kind::Object => {
+                Ok(Some(tree.root().to_json()))
+            }
             Some(_) => bail!("{}: expected a map, part of a ClusterServiceVersion", path.display()),
             None if self.overrides.is_some() => bail!("{} does not exist", path.display()),
             None => Ok(None),
@@ -213,8 +181,65 @@ impl Manifests {
     }
 }
 
+/// What a base is generated from.
+struct Inputs<'p> {
+    project: Option<&'p Project>,
+    description: Option<String>,
+    icon: Option<Icon>,
+    overrides: Option<Json>,
+    documents: Vec<Document>,
+}
+
+/// Returns the files of the base, by their names. `there` is the existing one, and `last` what was generated for it.
+fn base(
+    inputs: &Inputs<'_>,
+    package: &str,
+    there: Option<&(String, Tree)>,
+    last: Option<&Json>,
+) -> Result<BTreeMap<String, Vec<u8>>> {
+    let name = format!("{package}{CSV_SUFFIX}");
+    let there_json = there.map(|(_, tree)| tree.root().to_json());
+    let mut report = GenerateReport::default();
+    let UpdatedBase { csv, generated, missing } = olm_generate::base(
+        &Base {
+            project: inputs.project,
+            package,
+            description: inputs.description.as_deref(),
+            icon: inputs.icon.as_ref(),
+            documents: &inputs.documents,
+            overrides: inputs.overrides.as_ref(),
+            there: there_json.as_ref(),
+            last,
+        },
+        &mut report,
+    )?;
+    output::notes(&report, false)?;
+    if !missing.is_empty() {
+        writeln!(
+            io::stderr(),
+            "warning: {name} has no {}: catalogs show these fields; add them to it",
+            missing.join(", ")
+        )?;
+    }
+    let text = match there {
+        Some((text, _)) => edit::rewrite(text, &csv).with_context(|| format!("failed to update {name}"))?,
+        None => kube_yaml::emit(&csv),
+    };
+    let mut files = BTreeMap::from([(name, text.into_bytes())]);
+    let recorded = match &generated {
+        Some(generated) => Some(kube_yaml::emit(generated)),
+        // What was recorded is gone.
+        None => last.map(|_| "{}\n".to_owned()),
+    };
+    if let Some(recorded) = recorded {
+        let header = "# What `bundle-tool generate manifests` last generated. It is compared with the base to keep manual changes.\n";
+        files.insert(format!("{package}{GENERATED_SUFFIX}"), format!("{header}{recorded}").into_bytes());
+    }
+    Ok(files)
+}
+
 /// Reads a Cargo.toml. Returns nothing if it does not exist.
-pub(in crate::cli) fn project(path: &Path) -> Result<Option<Project>> {
+pub(crate) fn project(path: &Path) -> Result<Option<Project>> {
     let Some(text) = files::text(path)? else { return Ok(None) };
     // The workspace is the nearest directory above whose Cargo.toml has one.
     let absolute = std::path::absolute(path).with_context(|| format!("failed to find {}", path.display()))?;
@@ -268,7 +293,7 @@ fn ask(project: Option<&Project>, overrides: &mut Option<Json>) -> Result<()> {
         let answers = json!({ "spec": spec });
         let over = overrides.get_or_insert_with(|| json!({}));
         let mut merged = answers;
-        generate::overlay(&mut merged, over);
+        olm_generate::overlay(&mut merged, over);
         *over = merged;
     }
     Ok(())

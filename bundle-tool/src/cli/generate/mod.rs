@@ -12,13 +12,13 @@ mod submission;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-pub(super) use bundle::is_virtual;
-pub(super) use manifests::{project, write_base};
+pub(crate) use bundle::is_virtual;
+pub(crate) use manifests::{new_base, project};
 
 use super::exit::Exit;
 
 #[derive(Debug, Args)]
-pub(super) struct Generate {
+pub(crate) struct Generate {
     #[command(subcommand)]
     what: What,
 }
@@ -31,11 +31,31 @@ enum What {
 }
 
 impl Generate {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         match self.what {
             What::Bundle(bundle) => bundle.run(),
             What::Manifests(manifests) => manifests.run(),
             What::Submission(submission) => submission.run(),
         }
     }
+}
+
+/// Runs `generate bundle` with flags, as operator-sdk does; `builder` is the tool that the annotations of the bundle name.
+pub(crate) fn bundle_as_operator_sdk(flags: Vec<String>, builder: &str) -> Result<Exit> {
+    use clap::FromArgMatches as _;
+    let command = bundle::Bundle::augment_args(clap::Command::new("bundle").no_binary_name(true));
+    let matches = command.try_get_matches_from(flags)?;
+    bundle::Bundle::from_arg_matches(&matches)?.run_as_operator_sdk(builder)
+}
+
+pub(crate) use project::Project;
+
+/// Returns the name in a PROJECT file.
+pub(crate) fn project_name(path: &std::path::Path) -> Result<Option<String>> {
+    Ok(project::Project::read(path)?.name.filter(|name| !name.is_empty()))
+}
+
+/// Returns the plugins in a PROJECT file, separated by commas.
+pub(crate) fn project_layout(path: &std::path::Path) -> Result<Option<String>> {
+    Ok(project::Project::read(path)?.layout)
 }

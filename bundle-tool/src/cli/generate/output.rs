@@ -6,53 +6,61 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use atomic_files::{DirectoryLock, Pending, Tree};
+use atomic_files::{DirectoryLock, Expected, Pending, Tree};
 use similar::TextDiff;
 
-use crate::generate::{Fate, Generated, Ledger, Severity};
-use crate::model::text::printable;
-use crate::read::file::{self, MAX_FILE_SIZE, Unreadable};
-use crate::read::manifests::MAX_TOTAL_SIZE;
+use crate::cli::padding::padded;
+use kube_yaml::text::printable;
+use olm_generate::{GenerateReport, Generated, ObjectOutcome, Severity};
+use olm_model::disk::Directory;
+use olm_model::disk::walk::{Entry, Kind, Options, WalkError};
+use olm_model::read::manifests::MAX_TOTAL_SIZE;
+use olm_model::read::{MAX_FILE_SIZE, Unreadable};
 
 /// The name of the Dockerfile, in the current directory.
-pub(super) const DOCKERFILE: &str = "bundle.Dockerfile";
+pub(crate) const DOCKERFILE: &str = "bundle.Dockerfile";
 
 /// Files to be written: those of a directory, and some beside it.
 #[derive(Debug, Default)]
-pub(super) struct Output {
-    pub(super) directory: PathBuf,
+pub(crate) struct Output {
+    pub(crate) directory: PathBuf,
     /// Path below the directory to bytes.
-    pub(super) files: BTreeMap<String, Vec<u8>>,
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
     /// Paths below the directory that are removed.
-    pub(super) removed: Vec<String>,
+    pub(crate) removed: Vec<String>,
     /// Path from the current directory to bytes.
-    pub(super) beside: BTreeMap<PathBuf, Vec<u8>>,
+    pub(crate) beside: BTreeMap<PathBuf, Vec<u8>>,
+    /// What was read of the files that are written or removed: paths from the current directory. The others did not exist.
+    pub(crate) read: BTreeMap<PathBuf, Expected>,
 }
 
 impl Output {
     /// Writes everything that differs and reports on standard error how much that is.
     ///
-    /// The directory is replaced in one step. The files beside it are on the disk before, and renamed after.
-    pub(super) fn write(&self, name: &str, quiet: bool, mut lock: DirectoryLock) -> Result<()> {
+    /// The files of the directory are written all or none. Those beside it are on the disk before, and renamed after.
+    ///
+    /// # Errors
+    /// A file was changed since it was read, or cannot be written.
+    pub(crate) fn write(&self, name: &str, quiet: bool, mut lock: DirectoryLock) -> Result<()> {
         let mut tree = Tree::new();
         for (path, bytes) in &self.files {
-            tree.file(path.as_str(), bytes.as_slice());
+            tree.file(path.as_str(), self.expected(&self.directory.join(path)), bytes.as_slice());
         }
         for path in &self.removed {
-            tree.remove(path.as_str());
+            tree.remove(path.as_str(), self.expected(&self.directory.join(path)));
         }
         let mut beside = Vec::new();
         for (path, bytes) in &self.beside {
             let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
             if is_link || atomic_files::compare(path, bytes)? != atomic_files::Change::Unchanged {
-                let mut pending = Pending::replacing(path)?;
+                let mut pending = Pending::replacing(path)?.if_unchanged(self.expected(path));
                 pending.append(bytes)?;
                 beside.push(pending);
             }
         }
         let changes = lock.write(&tree)?;
         for pending in beside {
-            pending.commit()?;
+            pending.commit().with_context(|| format!("{} was written", self.directory.display()))?;
         }
         if !quiet {
             let mut counts = vec![
@@ -68,8 +76,12 @@ impl Output {
         Ok(())
     }
 
+    fn expected(&self, path: &Path) -> Expected {
+        self.read.get(path).copied().unwrap_or(Expected::Absent)
+    }
+
     /// Prints how the existing files differ from what would be written. Returns whether they do.
-    pub(super) fn check(&self, out: &mut dyn Write) -> Result<bool> {
+    pub(crate) fn check(&self, out: &mut dyn Write) -> Result<bool> {
         let mut differs = false;
         let inside = self.files.iter().map(|(path, bytes)| (self.directory.join(path), Some(bytes)));
         let removed = self.removed.iter().map(|path| (self.directory.join(path), None));
@@ -98,9 +110,9 @@ impl Output {
 }
 
 /// Prints the notes on standard error: warnings and, if `all`, information.
-pub(super) fn notes(ledger: &Ledger, all: bool) -> Result<()> {
+pub(crate) fn notes(report: &GenerateReport, all: bool) -> Result<()> {
     let mut err = io::BufWriter::new(io::stderr().lock());
-    for note in &ledger.notes {
+    for note in &report.notes {
         let kind = match note.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -114,15 +126,15 @@ pub(super) fn notes(ledger: &Ledger, all: bool) -> Result<()> {
             None => writeln!(err, "{kind}: {}", printable(&note.message))?,
         }
     }
-    if ledger.more_warnings > 0 {
-        writeln!(err, "warning: {} more warnings are not shown", ledger.more_warnings)?;
+    if report.more_warnings > 0 {
+        writeln!(err, "warning: {} more warnings are not shown", report.more_warnings)?;
     }
     err.flush()?;
     Ok(())
 }
 
 /// Prints the CSV, then all other manifests, each as a document of its own.
-pub(super) fn print(generated: &Generated) -> Result<()> {
+pub(crate) fn print(generated: &Generated) -> Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let rest =
         generated.files.iter().filter(|(path, _)| **path != generated.csv && path.starts_with("manifests/"));
@@ -136,12 +148,12 @@ pub(super) fn print(generated: &Generated) -> Result<()> {
 }
 
 /// Prints a table of all objects of the input: where each is, what it is and where it went.
-pub(super) fn explain(ledger: &Ledger, out: &mut dyn Write) -> io::Result<()> {
-    let rows: Vec<[String; 3]> = ledger
+pub(crate) fn explain(report: &GenerateReport, out: &mut dyn Write) -> io::Result<()> {
+    let rows: Vec<[String; 3]> = report
         .sources
         .iter()
         .map(|source| {
-            let fates: Vec<String> = source.fates.iter().map(Fate::to_string).collect();
+            let fates: Vec<String> = source.outcomes.iter().map(ObjectOutcome::to_string).collect();
             [
                 format!("{}:{}", source.place.file, source.place.position.line),
                 source.title(),
@@ -153,7 +165,7 @@ pub(super) fn explain(ledger: &Ledger, out: &mut dyn Write) -> io::Result<()> {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
     let (first, second) = (width(0), width(1));
     for [place, object, fate] in &rows {
-        writeln!(out, "{place:first$}  {object:second$}  {fate}")?;
+        writeln!(out, "{}  {}  {fate}", padded(place, first), padded(object, second))?;
     }
     Ok(())
 }
@@ -161,22 +173,19 @@ pub(super) fn explain(ledger: &Ledger, out: &mut dyn Write) -> io::Result<()> {
 /// Reads the files of the bundle in `directory`: manifests, metadata and the scorecard's configuration.
 ///
 /// Limits: [`MAX_FILE_SIZE`] a file, [`MAX_TOTAL_SIZE`] in all. What is not a regular file is ignored.
-pub(super) fn previous(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+pub(crate) fn previous(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
     let failed = |path: &Path| format!("failed to read {}", path.display());
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
-        Err(error) => return Err(error).with_context(|| failed(directory)),
+    let root = match Directory::open(directory) {
+        Ok(root) => root,
+        Err(WalkError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(files),
+        Err(error) => return Err(error.into()),
     };
-    let mut names: Vec<String> = entries
-        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-        .collect::<io::Result<_>>()
-        .with_context(|| failed(directory))?;
-    names.retain(|name| !atomic_files::is_temporary(name));
-    names.sort();
-    let is_bundle = names.iter().any(|name| matches!(name.as_str(), "manifests" | "metadata" | "tests"));
-    if let Some(other) = names.iter().find(|name| *name != DOCKERFILE)
+    let one_level = Options { max_depth: 1, ..Options::default() };
+    let entries = root.walk(one_level)?;
+    let names: Vec<&str> = entries.iter().map(|entry| &*entry.name).collect();
+    let is_bundle = names.iter().any(|name| matches!(*name, "manifests" | "metadata" | "tests"));
+    if let Some(other) = names.iter().find(|name| **name != DOCKERFILE)
         && !is_bundle
     {
         bail!(
@@ -188,14 +197,14 @@ pub(super) fn previous(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     }
     let mut total = 0;
     for part in ["manifests", "metadata", "tests/scorecard"] {
-        let Ok(entries) = fs::read_dir(directory.join(part)) else { continue };
-        for entry in entries {
-            let path = entry.with_context(|| failed(&directory.join(part)))?.path();
-            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-            if atomic_files::is_temporary(name) || !path.is_file() {
+        let Ok(below) = root.directory(part) else { continue };
+        for Entry { name, below: file, kind } in below.walk(one_level)? {
+            // A link that leads out of the directory is replaced, as is what is not a file.
+            if !matches!(kind, Kind::File(_)) || name.contains(char::REPLACEMENT_CHARACTER) {
                 continue;
             }
-            let bytes = file::read(&path, MAX_FILE_SIZE).with_context(|| failed(&path))?;
+            let bytes = below.read(&file, MAX_FILE_SIZE);
+            let bytes = bytes.with_context(|| failed(&below.path().join(&file)))?;
             total += bytes.len() as u64;
             if total > MAX_TOTAL_SIZE {
                 return Err(Unreadable::TotalTooLarge(MAX_TOTAL_SIZE)).with_context(|| failed(directory));
@@ -204,4 +213,47 @@ pub(super) fn previous(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
         }
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_keeps_what_others_saved_meanwhile() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = dir.path().join("bundle");
+        let paths = [
+            directory.join("manifests/a.yaml"),
+            directory.join("manifests/b.yaml"),
+            dir.path().join(DOCKERFILE),
+        ];
+        fs::create_dir_all(directory.join("manifests")).unwrap();
+        for path in &paths {
+            fs::write(path, "1").unwrap();
+        }
+        let mut output = Output { directory: directory.clone(), ..Output::default() };
+        for name in ["a", "b"] {
+            output.files.insert(format!("manifests/{name}.yaml"), b"2".to_vec());
+        }
+        output.beside.insert(paths[2].clone(), b"2".to_vec());
+        output.read = paths.iter().map(|path| (path.clone(), Some("1").into())).collect();
+        for edited in &paths {
+            fs::write(edited, "edited").unwrap();
+            let lock = crate::cli::lock::lock(&directory).unwrap();
+            let error = output.write("bundle", true, lock).unwrap_err();
+            assert!(matches!(
+                error.downcast_ref(),
+                Some(atomic_files::Error::Changed { path }) if path == edited
+            ));
+            assert_eq!(fs::read_to_string(edited).unwrap(), "edited");
+            for path in &paths {
+                fs::write(path, "1").unwrap();
+            }
+        }
+        output.write("bundle", true, crate::cli::lock::lock(&directory).unwrap()).unwrap();
+        for path in &paths {
+            assert_eq!(fs::read_to_string(path).unwrap(), "2");
+        }
+    }
 }

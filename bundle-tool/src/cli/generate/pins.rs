@@ -9,12 +9,13 @@ use anyhow::{Context, Result};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Deserialize;
 
-use crate::cli::images::Registries;
-use crate::read::{self, file::Unreadable};
+use crate::cli::images::RegistryArgs;
 use oci_images::registry::{Repository, Resolver};
+use olm_model::disk;
+use olm_model::read::Unreadable;
 
 /// The lock file's name, in the current directory.
-pub(super) const LOCK_FILE: &str = "bundle-tool.lock";
+pub(crate) const LOCK_FILE: &str = "bundle-tool.lock";
 /// Maximum size of the lock file, in bytes.
 const MAX_LOCK_FILE: u64 = 16 << 20;
 /// How many registries are queried at once.
@@ -22,7 +23,7 @@ const PARALLEL: usize = 8;
 
 /// The digests of images by name, as the lock file keeps them.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     #[serde(default)]
     image: Vec<Pin>,
 }
@@ -39,8 +40,8 @@ struct Pin {
 
 impl Lock {
     /// Reads the file; a missing one is empty.
-    pub(super) fn read(path: &Path) -> Result<Self> {
-        match read::file::read(path, MAX_LOCK_FILE) {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        match disk::file::read_in_project(path, MAX_LOCK_FILE) {
             Ok(bytes) => toml::from_slice(&bytes)
                 .with_context(|| format!("{} is not a valid lock file", path.display())),
             Err(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
@@ -49,11 +50,11 @@ impl Lock {
     }
 
     /// Returns the lock of exactly the `images`: known digests are kept, unless `refresh`; the rest is requested.
-    pub(super) async fn of(
+    pub(crate) async fn of(
         self,
         images: &BTreeSet<String>,
         refresh: bool,
-        registries: &Registries,
+        registries: &RegistryArgs,
     ) -> Result<Self> {
         let mut known: BTreeMap<String, Pin> =
             self.image.into_iter().filter(|_| !refresh).map(|pin| (pin.name.clone(), pin)).collect();
@@ -69,17 +70,17 @@ impl Lock {
     }
 
     /// Returns the digests by image.
-    pub(super) fn digests(&self) -> BTreeMap<String, String> {
+    pub(crate) fn digests(&self) -> BTreeMap<String, String> {
         self.image.iter().map(|pin| (pin.name.clone(), pin.digest.clone())).collect()
     }
 
     /// Returns the platforms by image.
-    pub(super) fn platforms(&self) -> BTreeMap<String, Vec<String>> {
+    pub(crate) fn platforms(&self) -> BTreeMap<String, Vec<String>> {
         self.image.iter().map(|pin| (pin.name.clone(), pin.platforms.clone())).collect()
     }
 
     /// Returns the file's text.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut out = String::from(
             "# The digests that `bundle-tool generate bundle --use-image-digests` writes. Keep this file in git; \
              --update-image-digests refreshes it.\n",
@@ -97,7 +98,7 @@ impl Lock {
     }
 }
 
-async fn resolve(image: &str, registries: &Registries) -> Result<Pin> {
+async fn resolve(image: &str, registries: &RegistryArgs) -> Result<Pin> {
     let context = || {
         format!(
             "failed to resolve the digest of {image}; push it first, or add its digest to {LOCK_FILE} to work \
@@ -135,7 +136,7 @@ mod tests {
             toml::from_str("[[image]]\nname = \"a:1\"\ndigest = \"sha256:00\"\n[[image]]\nname = \"old:1\"\ndigest = \"sha256:11\"\n").unwrap();
         let images = BTreeSet::from(["a:1".to_owned()]);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let lock = runtime.block_on(lock.of(&images, false, &Registries::default())).unwrap();
+        let lock = runtime.block_on(lock.of(&images, false, &RegistryArgs::default())).unwrap();
         assert_eq!(lock.digests(), BTreeMap::from([("a:1".to_owned(), "sha256:00".to_owned())]));
     }
 }

@@ -10,9 +10,9 @@ use super::files;
 use super::output::{self, Output};
 use crate::cli::exit::Exit;
 use crate::cli::lock::lock;
-use crate::generate::{self, Publishing};
-use crate::model::yaml;
-use crate::read;
+use kube_yaml::edit;
+use olm_generate::Publishing;
+use olm_model::disk;
 
 /// Prepare a bundle for submission to a catalog repository such as OperatorHub's
 ///
@@ -30,7 +30,7 @@ Examples:
   # Publish through the catalogs of two OpenShift versions
   bundle-tool generate submission ../community-operators-prod \\
     --catalogs v4.19,v4.20")]
-pub(super) struct Submission {
+pub(crate) struct Submission {
     /// Clone of community-operators, community-operators-prod or a similar repository
     #[arg(value_name = "DIR")]
     repository: PathBuf,
@@ -68,9 +68,15 @@ enum Graph {
 }
 
 impl Submission {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         if !self.repository.is_dir() {
             bail!("{} is not a directory; clone the repository first", self.repository.display());
+        }
+        if !self.repository.join("operators").is_dir() {
+            bail!(
+                "{} is not a clone of a catalog repository: it has no operators directory",
+                self.repository.display()
+            );
         }
         let by_version = self.update_graph == Some(Graph::Semver);
         let publishing = if self.catalogs.is_empty() {
@@ -78,32 +84,38 @@ impl Submission {
         } else {
             Publishing::Catalogs { names: self.catalogs.clone(), by_version }
         };
-        let bundle = read::bundle::directory(&self.bundle)?;
+        let bundle = disk::bundle::directory(&self.bundle)?;
         let plan = |ci: Option<&serde_json::Value>| {
-            generate::submission(&bundle, &self.reviewers, &publishing, ci)
+            olm_generate::submission(&bundle, &self.reviewers, &publishing, ci)
                 .with_context(|| format!("failed to prepare {} for submission", self.bundle.display()))
         };
         let directory = self.repository.join(&plan(None)?.directory);
         let locked = if self.check { None } else { Some(lock(&directory)?) };
+        let ci_read = files::expected(&directory.join("ci.yaml"))?;
         let existing = files::document(&directory.join("ci.yaml"))?;
         let submission = plan(existing.as_ref().map(|(_, tree)| tree.root().to_json()).as_ref())?;
 
         let mut output = Output { directory: directory.clone(), ..Output::default() };
         output.files = submission.files(output::previous(&self.bundle)?);
         let ci = match &existing {
-            Some((text, tree)) => generate::patch(text, tree.root(), &submission.ci),
-            None => yaml::emit(&submission.ci),
+            Some((text, _)) => edit::rewrite(text, &submission.ci)
+                .with_context(|| format!("failed to update {}", directory.join("ci.yaml").display()))?,
+            None => kube_yaml::emit(&submission.ci),
         };
         output.files.insert("ci.yaml".to_owned(), ci.into_bytes());
         if let Some(release) = &submission.release {
             let path = format!("{}/release-config.yaml", submission.version);
-            output.files.insert(path, yaml::emit(release).into_bytes());
+            output.files.insert(path, kube_yaml::emit(release).into_bytes());
         }
         if let Some((path, template)) = &submission.template
             && !directory.join(path).exists()
         {
-            output.files.insert(path.clone(), yaml::emit(template).into_bytes());
+            output.files.insert(path.clone(), kube_yaml::emit(template).into_bytes());
         }
+        for path in output.files.keys().map(|path| directory.join(path)) {
+            output.read.insert(path.clone(), files::expected(&path)?);
+        }
+        output.read.insert(directory.join("ci.yaml"), ci_read);
         let Some(locked) = locked else {
             let differs = output.check(&mut io::BufWriter::new(io::stdout().lock()))?;
             return Ok(if differs { Exit::Findings } else { Exit::Success });

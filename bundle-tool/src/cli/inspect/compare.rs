@@ -7,8 +7,9 @@ use anyhow::Result;
 use oci_images::layout::Contents;
 
 use crate::cli::push::bundle_image;
-use crate::model::text::excerpt;
-use crate::read;
+use kube_yaml::text::excerpt;
+use olm_model::disk;
+use olm_model::read;
 
 /// The maximum number of differences that are listed.
 const MAX_DIFFERENCES: usize = 100;
@@ -17,7 +18,7 @@ const MAX_DIFFERENCES: usize = 100;
 const PREFIX: &str = "operators.operatorframework.io.";
 
 /// Compares the labels of a bundle image with its annotations.
-pub(super) fn labels(contents: &Contents) -> Vec<String> {
+pub(crate) fn labels(contents: &Contents) -> Vec<String> {
     let bundle = read::bundle::files("image", &contents.clone().into_bundle());
     let Some(annotations) = bundle.annotations() else {
         return vec!["metadata/annotations.yaml is missing or contains no annotations".to_owned()];
@@ -46,8 +47,8 @@ pub(super) fn labels(contents: &Contents) -> Vec<String> {
 }
 
 /// Compares a bundle image with the image that `push bundle` builds from `directory`.
-pub(super) fn directory(contents: Contents, directory: &Path) -> Result<Vec<String>> {
-    let bundle = read::bundle::directory(directory)?;
+pub(crate) fn directory(contents: Contents, directory: &Path) -> Result<Vec<String>> {
+    let bundle = disk::bundle::directory(directory)?;
     let built = Contents::read(&bundle_image(directory, &bundle)?)?;
     let mut problems = Vec::new();
     if contents.digest == built.digest {

@@ -9,64 +9,65 @@ use serde_json::Value;
 /// What is known about an image.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Description {
-    pub(super) name: String,
-    pub(super) digest: String,
-    pub(super) media_type: String,
-    pub(super) kind: &'static str,
+pub(crate) struct Description {
+    pub(crate) name: String,
+    pub(crate) digest: String,
+    pub(crate) media_type: String,
+    pub(crate) kind: &'static str,
     /// The images of an index.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) images: Vec<Listing>,
+    pub(crate) images: Vec<Listing>,
     #[serde(flatten)]
-    pub(super) image: Option<Details>,
-    pub(super) referrers: Vec<Referrer>,
-    pub(super) problems: Vec<String>,
+    pub(crate) image: Option<Details>,
+    pub(crate) referrers: Vec<Referrer>,
+    pub(crate) problems: Vec<String>,
 }
 
 /// An image of an index.
 #[derive(Debug, Serialize)]
-pub(super) struct Listing {
-    pub(super) platform: String,
-    pub(super) digest: String,
-    /// The size of its layers in bytes.
-    pub(super) size: u64,
+pub(crate) struct Listing {
+    pub(crate) platform: String,
+    pub(crate) digest: String,
+    /// The size of its layers in bytes; `None` if the image is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) size: Option<u64>,
 }
 
 /// One image.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Details {
+pub(crate) struct Details {
     /// The digest of the image, which is that of the whole without an index.
-    pub(super) image_digest: String,
-    pub(super) platform: String,
+    pub(crate) image_digest: String,
+    pub(crate) platform: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) created: Option<String>,
+    pub(crate) created: Option<String>,
     /// User, entry point, arguments, environment and working directory.
-    pub(super) config: BTreeMap<&'static str, Value>,
-    pub(super) labels: BTreeMap<String, String>,
+    pub(crate) config: BTreeMap<&'static str, Value>,
+    pub(crate) labels: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) annotations: BTreeMap<String, String>,
-    pub(super) layers: Vec<LayerDetails>,
+    pub(crate) annotations: BTreeMap<String, String>,
+    pub(crate) layers: Vec<LayerDetails>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct LayerDetails {
-    pub(super) digest: String,
-    pub(super) media_type: String,
-    pub(super) size: u64,
+pub(crate) struct LayerDetails {
+    pub(crate) digest: String,
+    pub(crate) media_type: String,
+    pub(crate) size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) files: Option<Vec<FileDetails>>,
+    pub(crate) files: Option<Vec<FileDetails>>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct FileDetails {
-    pub(super) path: String,
-    pub(super) size: u64,
+pub(crate) struct FileDetails {
+    pub(crate) path: String,
+    pub(crate) size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) target: Option<String>,
+    pub(crate) target: Option<String>,
     #[serde(skip)]
-    pub(super) is_directory: bool,
+    pub(crate) is_directory: bool,
 }
 
 impl From<Listed> for FileDetails {
@@ -79,12 +80,12 @@ impl From<Listed> for FileDetails {
 /// What refers to the image.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Referrer {
-    pub(super) digest: String,
+pub(crate) struct Referrer {
+    pub(crate) digest: String,
     /// What people call it.
-    pub(super) kind: String,
+    pub(crate) kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) artifact_type: Option<String>,
+    pub(crate) artifact_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tag: Option<String>,
+    pub(crate) tag: Option<String>,
 }

@@ -13,14 +13,14 @@ use serde_json::Value;
 
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
-use super::images::{Location, Registries};
+use super::images::{Location, RegistryArgs};
 use super::progress::progress;
 use super::runtime::runtime;
 use crate::{provenance, sbom};
 use description::{Description, Details, FileDetails, LayerDetails, Listing, Referrer};
 use oci_images::labels;
-use oci_images::layout::{self, Artifact, Blob, Contents, Image, Platform};
-use oci_images::place::{self, Place};
+use oci_images::layout::{self, Artifact, Blob, Contents, Image, Platform, Wanted};
+use oci_images::location::{self, ImageLocation};
 use oci_images::registry::{self, Repository, Resolver};
 
 /// The most bytes of layers that are fetched to compare the labels of a bundle image with its annotations.
@@ -39,10 +39,10 @@ const MAX_BUNDLE: u64 = 32 << 20;
 
   # Print the labels for a script
   bundle-tool inspect oci-archive:bundle.tar --output json | jq .labels")]
-pub(super) struct Inspect {
+pub(crate) struct Inspect {
     /// Image: a name, oci:DIR, oci-archive:FILE or docker-archive:FILE
     #[arg(value_name = "REF")]
-    reference: Place,
+    reference: ImageLocation,
     /// Image of an index to describe [default: linux/amd64, or the first]
     #[arg(long, value_name = "OS/ARCH")]
     platform: Option<Platform>,
@@ -55,7 +55,7 @@ pub(super) struct Inspect {
     #[command(flatten)]
     format: OutputOption<Output>,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,23 +77,26 @@ const COSIGN_TAGS: [(&str, &str); 3] =
     [(".sig", "cosign signatures"), (".att", "cosign attestations"), (".sbom", "cosign SBOM")];
 
 impl Inspect {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let description = runtime()?
             .block_on(self.describe())
             .with_context(|| format!("failed to inspect {}", self.reference))?;
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
-            Output::Text => print::text(&description, &mut out)?,
+            Output::Text => print::write_text(&description, &mut out)?,
             Output::Tree => print::tree(&description, &mut out)?,
-            Output::Json => print::json(&description, &mut out)?,
+            Output::Json => print::write_json_document(&description, &mut out)?,
         }
         Ok(if description.problems.is_empty() { Exit::Success } else { Exit::Findings })
     }
 
     async fn describe(&self) -> Result<Description> {
         let location = Location(self.reference.clone());
-        let (artifact, repository) =
-            self.reference.artifact(&self.registries.options(), &Resolver::from_env()).await?;
+        // RegistryArgs and layouts may lack images of an index that nobody needs, such as attestations.
+        let (artifact, repository) = self
+            .reference
+            .artifact(&Wanted::Available, &self.registries.options(), &Resolver::from_env())
+            .await?;
         let images = listings(&artifact);
         let mut description = Description {
             name: self.reference.to_string(),
@@ -119,7 +122,7 @@ impl Inspect {
         if let Some(wanted) = &self.platform
             && !artifact.is_index()
         {
-            place::require_platform(&image.config().document()?, wanted, &self.reference)?;
+            location::require_platform(&image.config().document()?, wanted, &self.reference)?;
         }
         let is_bundle = image.labels().contains_key(labels::PACKAGE);
         let is_catalog = image.labels().contains_key(labels::CONFIGS);
@@ -167,6 +170,7 @@ fn listings(artifact: &Artifact) -> Vec<Listing> {
             }
             let platform = child.platform().map_or_else(|| "unknown".to_owned(), |found| found.to_string());
             let size = child.blobs().iter().map(Blob::size).fold(0, u64::saturating_add);
+            let size = child.is_read().then_some(size);
             vec![Listing { platform, digest: child.digest().to_string(), size }]
         })
         .collect()

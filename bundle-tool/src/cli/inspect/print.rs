@@ -7,10 +7,10 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::description::{Description, Details, FileDetails};
-use crate::model::text::{printable, size};
+use kube_yaml::text::{printable, size, write_json};
 
 /// Writes text for people.
-pub(super) fn text(description: &Description, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_text(description: &Description, out: &mut impl Write) -> io::Result<()> {
     let mut field =
         |name: &str, value: &str| writeln!(out, "{:<12} {}", format!("{name}:"), printable(value));
     field("Name", &description.name)?;
@@ -21,7 +21,8 @@ pub(super) fn text(description: &Description, out: &mut impl Write) -> io::Resul
         writeln!(out, "Images:")?;
         for image in &description.images {
             let platform = printable(&image.platform);
-            writeln!(out, "  {platform:<14} {} {:>10}", printable(&image.digest), size(image.size))?;
+            let size = image.size.map_or_else(|| "missing".to_owned(), size);
+            writeln!(out, "  {platform:<14} {} {size:>10}", printable(&image.digest))?;
         }
     }
     if let Some(image) = &description.image {
@@ -91,7 +92,7 @@ fn shown(file: &FileDetails) -> String {
 }
 
 /// Writes the files of the layers as a tree.
-pub(super) fn tree(description: &Description, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn tree(description: &Description, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}@{}", printable(&description.name), printable(&description.digest))?;
     let layers = description.image.iter().flat_map(|image| &image.layers).collect::<Vec<_>>();
     for (number, layer) in layers.iter().enumerate() {
@@ -157,8 +158,6 @@ fn problems(description: &Description, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Writes one JSON document.
-pub(super) fn json(description: &Description, out: &mut impl Write) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, description)?;
-    writeln!(out)?;
-    Ok(())
+pub(crate) fn write_json_document(description: &Description, out: &mut impl Write) -> Result<()> {
+    Ok(write_json(description, out)?)
 }

@@ -5,24 +5,25 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use oci_images::layout::write_directory;
-use oci_images::place::Place;
+use oci_images::layout::{Image, write_directory};
+use oci_images::location::ImageLocation;
 use oci_images::registry::{Reference, Repository};
 
-use crate::catalog::prune::Keep;
-use crate::catalog::validate::{Linked, Packages};
 use crate::cli::catalog::prune::{Part, prune_into};
-use crate::cli::images::{Location, Registries};
+use crate::cli::images::{Location, RegistryArgs};
 use crate::cli::push;
 use crate::cli::runtime::SharedRuntime;
-use crate::model::text::excerpt;
-use crate::model::version::{self, Range};
+use kube_yaml::text::excerpt;
+use olm_catalog::prune::Keep;
+use olm_catalog::validate::{PackageGraph, Packages};
+use olm_model::version;
+use olm_model::version::Range;
 
 const NOT_FOR_BUNDLES: &str = "--package, --channel and --min-version apply to catalogs, not to a bundle";
 
 // Which bundles of a catalog.
 #[derive(Debug, Args)]
-pub(super) struct Filter {
+pub(crate) struct Filter {
     /// Mirror only this package of a catalog (repeatable)
     #[arg(long, value_name = "NAME")]
     package: Vec<String>,
@@ -41,7 +42,7 @@ fn parse_version(text: &str) -> Result<semver::Version, String> {
 
 impl Filter {
     /// Returns whether everything is mirrored.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.package.is_empty() && self.channel.is_empty() && self.min_version.is_none()
     }
 
@@ -49,11 +50,11 @@ impl Filter {
     ///
     /// # Errors
     /// The catalog cannot be read, is a file or a bundle, or nothing of it is chosen.
-    pub(super) fn part_of(
+    pub(crate) fn part_of(
         &self,
         reference: &str,
         scratch: &Path,
-        registries: &Registries,
+        registries: &RegistryArgs,
         runtime: &SharedRuntime,
     ) -> Result<PathBuf> {
         let whole = match Location::of_image(reference)? {
@@ -108,7 +109,7 @@ impl Filter {
     }
 
     /// Returns the chosen channels of a package that have a chosen bundle, in the order of --channel.
-    fn channels<'b>(&self, linked: &Linked<'b>) -> Vec<&'b str> {
+    fn channels<'b>(&self, linked: &PackageGraph<'b>) -> Vec<&'b str> {
         let has_bundle = |name: &&str| {
             linked.channels[name].entries.iter().any(|entry| {
                 let version = linked.bundles.get(entry.name.as_str()).and_then(|one| one.version.as_ref());
@@ -127,8 +128,18 @@ impl Filter {
     }
 }
 
-/// Builds the image of a part of a catalog below `scratch`: its name, which has the tag of the whole one, and its place.
-pub(super) fn image_of(part: &Path, whole: &Reference, scratch: &Path) -> Result<(Reference, Place)> {
+/// The image of a part of a catalog.
+pub(crate) struct BuiltPart {
+    /// Its name, which has the tag of the whole catalog.
+    pub(crate) reference: Reference,
+    /// Where it is.
+    pub(crate) source: ImageLocation,
+    /// The image.
+    pub(crate) image: Image,
+}
+
+/// Builds the image of a part of a catalog below `scratch`.
+pub(crate) fn image_of(part: &Path, whole: &Reference, scratch: &Path) -> Result<BuiltPart> {
     let image = push::index_image(part, push::can_serve_itself())?;
     let tag = match (whole.tag(), whole.digest()) {
         (Some(tag), _) => tag.to_owned(),
@@ -141,5 +152,6 @@ pub(super) fn image_of(part: &Path, whole: &Reference, scratch: &Path) -> Result
     let name = format!("{}/{}:{tag}@{}", whole.registry(), whole.repository(), image.digest());
     let layout = scratch.join("image");
     write_directory(&layout, &image, &name)?;
-    Ok((Repository::parse(&name)?, Place::Directory(layout, Some(name))))
+    let reference = Repository::parse(&name)?;
+    Ok(BuiltPart { reference, source: ImageLocation::Directory(layout, Some(name)), image })
 }

@@ -10,16 +10,16 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use oci_images::place::Copier;
+use oci_images::location::Copier;
 use oci_images::registry::Resolver;
 
 use super::exit::Exit;
-use super::images::Registries;
+use super::images::RegistryArgs;
 use super::progress::progress;
 use super::runtime::runtime;
-use crate::model::text::{counted, printable};
 use filter::Filter;
 use images::Collected;
+use kube_yaml::text::{counted, printable};
 use plan::{Planned, Target};
 
 #[derive(Debug, Args)]
@@ -36,12 +36,17 @@ use plan::{Planned, Target};
     --package gizmo-operator --channel stable --min-version 1.2.0 \\
     --to oci:carried
 
+  # Push everything in the layout to the registry of that network
+  bundle-tool mirror oci:carried --to registry.example.com/mirror \\
+    --manifests-dir mirror
+
   # Check that everything is there
   bundle-tool mirror \\
     --check registry.example.com/mirror/example/operator-catalog:latest \\
     --to registry.example.com/mirror")]
-pub(super) struct Mirror {
-    /// Bundle or catalog: a directory, oci:DIR, oci-archive:FILE or an image name
+pub(crate) struct Mirror {
+    /// Bundle or catalog: a directory, oci:DIR:NAME, oci-archive:FILE:NAME or an image name; without a NAME, all images of a
+    /// layout or an archive
     #[arg(required = true, value_name = "REF")]
     references: Vec<String>,
     /// Where to copy to: a registry with an optional path, or oci:DIR
@@ -50,18 +55,25 @@ pub(super) struct Mirror {
     /// List what is missing at the target instead of copying
     #[arg(long)]
     check: bool,
-    /// Directory to write mirror sets, catalog sources and the mapping to
+    /// Directory to write mirror sets, catalog sources, cluster catalogs and the mapping to; requires a registry as --to
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     manifests_dir: Option<PathBuf>,
     #[command(flatten)]
     filter: Filter,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 impl Mirror {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let Self { references, to, check, manifests_dir, filter, registries } = self;
+        if let (Target::Directory(path), Some(_)) = (&to, &manifests_dir) {
+            let layout = path.display();
+            bail!(
+                "--manifests-dir requires a registry as --to: the manifests name the registry that clusters pull from; write them \
+                 when you push the layout, with `bundle-tool mirror oci:{layout} --to REGISTRY --manifests-dir DIR`"
+            );
+        }
         // Images that had to be built are in the scratch directories until they are copied.
         let Collected { images, scratch: _scratch } = images::collect(&references, &filter, &registries)?;
         if images.is_empty() {

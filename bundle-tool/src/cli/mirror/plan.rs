@@ -1,17 +1,17 @@
-//! Which image goes where.
+//! Computes the source and destination of every image to mirror. No I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use oci_images::place::Place;
+use oci_images::location::ImageLocation;
 use oci_images::registry::{Reference, Repository};
 
 use super::images::Mirrored;
 
 /// Where images are mirrored to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     /// A registry, with or without the first parts of repositories.
     Registry(String),
     /// An OCI layout, in which images keep their names.
@@ -20,7 +20,7 @@ pub(super) enum Target {
 
 impl Target {
     /// Parses `REGISTRY[/PATH]` or `oci:DIR`.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("oci:") {
             return match path {
                 "" => Err("expected a path after `oci:`".into()),
@@ -39,11 +39,11 @@ impl Target {
 
 /// An image and where it goes.
 #[derive(Debug)]
-pub(super) struct Planned {
-    pub(super) image: Mirrored,
-    pub(super) target: Place,
+pub(crate) struct Planned {
+    pub(crate) image: Mirrored,
+    pub(crate) target: ImageLocation,
     /// The repository, if the target is a registry.
-    pub(super) repository: Option<String>,
+    pub(crate) repository: Option<String>,
 }
 
 /// Returns where each image goes.
@@ -54,12 +54,12 @@ pub(super) struct Planned {
 ///
 /// # Errors
 /// Two images would have one name at the target nevertheless, or a name is invalid.
-pub(super) fn plan(images: Vec<Mirrored>, to: &Target) -> Result<Vec<Planned>> {
+pub(crate) fn plan(images: Vec<Mirrored>, to: &Target) -> Result<Vec<Planned>> {
     match to {
         Target::Directory(path) => Ok(images
             .into_iter()
             .map(|image| {
-                let target = Place::Directory(path.clone(), Some(image.reference.to_string()));
+                let target = ImageLocation::Directory(path.clone(), Some(image.reference.to_string()));
                 Planned { image, target, repository: None }
             })
             .collect()),
@@ -97,7 +97,7 @@ fn at_registry(images: Vec<Mirrored>, base: &str) -> Result<Vec<Planned>> {
         );
     }
     let place = |(image, name): (Mirrored, Name)| {
-        let target = Place::Registry(Repository::parse(&name.whole())?);
+        let target = ImageLocation::Registry(Repository::parse(&name.whole())?);
         Ok(Planned { image, target, repository: Some(name.repository) })
     };
     images.into_iter().zip(names).map(place).collect()
@@ -157,7 +157,7 @@ mod tests {
     fn places(to: &str, images: &[&str]) -> Result<Vec<String>> {
         let images = images.iter().map(|name| {
             let reference: Reference = name.parse().unwrap();
-            let (source, content) = (Place::Registry(reference.clone()), Content::Image);
+            let (source, content) = (ImageLocation::Registry(reference.clone()), Content::Image);
             Mirrored { source, reference, reason: String::new(), content }
         });
         let planned = plan(images.collect(), &Target::parse(to).unwrap())?;

@@ -1,4 +1,5 @@
-//! Manifests that configure a cluster to use a mirror: OpenShift's mirror sets, catalog sources, and a mapping for other tools.
+//! Manifests that configure a cluster to use a mirror: OpenShift's mirror sets, the catalogs for OLM v0 and OLM v1, and a mapping
+//! for other tools.
 //!
 //! Source: `config/v1/types_image_digest_mirror_set.go` and `types_image_tag_mirror_set.go` of openshift/api; mapping.txt has
 //! the form that `oc adm catalog mirror` writes.
@@ -10,19 +11,17 @@ use anyhow::Result;
 use oci_images::registry::Reference;
 use serde_json::{Value, json};
 
-use super::images::Content;
+use super::images::{CatalogImage, Content};
 use super::plan::Planned;
-use crate::cli::push;
-use crate::model::yaml;
 
 /// The name of both sets.
 const NAME: &str = "bundle-tool-mirror";
 
-/// Writes the files into `directory`.
-pub(super) fn write(planned: &[Planned], directory: &Path) -> Result<()> {
-    let copies = || planned.iter().filter(|one| one.image.content != Content::PartOfCatalog);
+/// Writes the files into `directory`: all of them or none.
+pub(crate) fn write(planned: &[Planned], directory: &Path) -> Result<()> {
+    let copies = || planned.iter().filter(|one| !one.image.content.is_part());
     let mapping: String = copies().map(|one| format!("{}={}\n", one.image.reference, one.target)).collect();
-    atomic_files::file(&directory.join("mapping.txt"), mapping.as_bytes())?;
+    let mut files = BTreeMap::from([("mapping.txt".to_owned(), mapping.into_bytes())]);
     // Of both kinds: a workload may name by tag what a bundle names by its digest.
     let mut mirrors: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     let mut tagged: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -49,16 +48,21 @@ pub(super) fn write(planned: &[Planned], directory: &Path) -> Result<()> {
             "metadata": { "name": NAME },
             "spec": { field: entries },
         });
-        atomic_files::file(&directory.join(file), yaml::emit(&set).as_bytes())?;
+        files.insert(file.to_owned(), kube_yaml::emit(&set).into_bytes());
     }
     let mut names = BTreeSet::new();
-    let is_catalog = |one: &&Planned| one.repository.is_some() && one.image.content != Content::Image;
-    for planned in planned.iter().filter(is_catalog) {
+    for planned in planned.iter().filter(|one| one.repository.is_some()) {
+        let Content::Catalog(image) = &planned.image.content else { continue };
         let name = unused_name(&planned.image.reference, &mut names);
-        let source = catalog_source(&name, planned);
-        let file = directory.join(format!("catalog-source-{name}.yaml"));
-        atomic_files::file(&file, yaml::emit(&source).as_bytes())?;
+        let target = planned.target.to_string();
+        for (file, object) in [
+            ("catalog-source", catalog_source(&name, &target, image)),
+            ("cluster-catalog", cluster_catalog(&name, &target)),
+        ] {
+            files.insert(format!("{file}-{name}.yaml"), kube_yaml::emit(&object).into_bytes());
+        }
     }
+    atomic_files::tree(directory, files)?;
     Ok(())
 }
 
@@ -73,17 +77,27 @@ fn unused_name(catalog: &Reference, names: &mut BTreeSet<String>) -> String {
 }
 
 /// Returns a `CatalogSource` for the namespace that it is applied in.
-fn catalog_source(name: &str, planned: &Planned) -> Value {
+fn catalog_source(name: &str, target: &str, image: &CatalogImage) -> Value {
     let mut pod = json!({ "securityContextConfig": "restricted" });
-    if planned.image.content == Content::PartOfCatalog && !push::can_serve_itself() {
-        // The image has no program: OLM's own serves the catalog.
-        pod["extractContent"] = json!({ "catalogDir": push::CONFIGS });
+    if !image.has_program {
+        // OLM's own program serves the catalog.
+        pod["extractContent"] = json!({ "catalogDir": image.directory });
     }
     json!({
         "apiVersion": "operators.coreos.com/v1alpha1",
         "kind": "CatalogSource",
         "metadata": { "name": name },
-        "spec": { "sourceType": "grpc", "image": planned.target.to_string(), "grpcPodConfig": pod },
+        "spec": { "sourceType": "grpc", "image": target, "grpcPodConfig": pod },
+    })
+}
+
+/// Returns a `ClusterCatalog` for OLM v1.
+fn cluster_catalog(name: &str, target: &str) -> Value {
+    json!({
+        "apiVersion": "olm.operatorframework.io/v1",
+        "kind": "ClusterCatalog",
+        "metadata": { "name": name },
+        "spec": { "source": { "type": "Image", "image": { "ref": target } } },
     })
 }
 

@@ -1,7 +1,7 @@
 //! `--annotate` and `--annotation`: annotations of the manifest, with the names of the OCI image specification.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -10,9 +10,10 @@ use clap::Args;
 use super::pair;
 use super::revision::{Changes, Revision, revision};
 use crate::cli::generate;
-use crate::generate::Project;
-use crate::model::text::printable;
 use crate::provenance::source_url;
+use crate::terminal::{WARNING, stderr};
+use kube_yaml::text::printable;
+use olm_generate::Project;
 
 /// Where the source code is.
 const SOURCE: &str = "org.opencontainers.image.source";
@@ -29,7 +30,7 @@ const CARGO_TOML: &str = "Cargo.toml";
 //
 // None is derived without a request: an image would have another digest in each commit, and outside of a clone.
 #[derive(Debug, Args)]
-pub(super) struct AnnotationArguments {
+pub(crate) struct AnnotationArguments {
     /// Annotate the image with its source, revision, licenses and version, from git and Cargo.toml
     #[arg(long)]
     annotate: bool,
@@ -43,7 +44,7 @@ pub(super) struct AnnotationArguments {
 
 /// What an image is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(crate) enum Subject {
     /// Files, such as an operator, of the crate's version.
     Files,
     /// A bundle with a version of its own.
@@ -54,7 +55,7 @@ pub(super) enum Subject {
 
 impl AnnotationArguments {
     /// Returns whether the user asks for an annotation.
-    pub(super) fn is_used(&self) -> bool {
+    pub(crate) fn is_used(&self) -> bool {
         self.annotate || self.annotation.iter().any(|(_, value)| !value.is_empty())
     }
 
@@ -63,7 +64,7 @@ impl AnnotationArguments {
     /// # Errors
     ///
     /// Cargo.toml cannot be read or parsed.
-    pub(super) fn all(
+    pub(crate) fn all(
         &self,
         directory: &Path,
         subject: &Subject,
@@ -125,7 +126,7 @@ impl AnnotationArguments {
             Err(reason) => reason,
         };
         if !self.annotation.iter().any(|(name, _)| name == REVISION) {
-            writeln!(io::stderr(), "warning: the annotation {REVISION} is not set: {}", printable(&reason))?;
+            writeln!(stderr(), "{WARNING} the annotation {REVISION} is not set: {}", printable(&reason))?;
         }
         Ok(None)
     }

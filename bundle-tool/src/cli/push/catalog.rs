@@ -1,6 +1,6 @@
 //! `bundle-tool push catalog`: a file-based catalog as an index image.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -13,8 +13,9 @@ use super::platforms::Platforms;
 use crate::cli::catalog::{Next, check};
 use crate::cli::exit::Exit;
 use crate::cli::runtime::runtime;
-use crate::read;
+use catalog_server::{Digest, load};
 use oci_images::layout::{Artifact, Platform, layer};
+use olm_model::disk;
 
 /// Build and push the index image of a file-based catalog
 ///
@@ -37,7 +38,7 @@ use oci_images::layout::{Artifact, Platform, layer};
   # Push a catalog that opm serves
   bundle-tool push catalog catalog quay.io/example/operator-catalog:latest \\
     --base quay.io/operator-framework/opm:latest")]
-pub(super) struct PushCatalog {
+pub(crate) struct PushCatalog {
     /// Catalog directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
@@ -65,22 +66,25 @@ pub(super) struct PushCatalog {
 }
 
 impl PushCatalog {
-    pub(super) fn run(self) -> Result<Exit> {
-        let sources = read::catalog::sources(&self.directory)?;
+    pub(crate) fn run(self) -> Result<Exit> {
+        let sources = disk::catalog::sources(&self.directory)?;
         if sources.is_empty() {
             bail!("{} is not a catalog: it contains no files", self.directory.display());
         }
+        let digest = load::digest(&self.directory)?;
         if !self.no_validate && !check(&self.directory.display().to_string(), sources, Next::Push)? {
             return Ok(Exit::Findings);
         }
+        let validated = Validated { directory: &self.directory, digest };
         if let Some(base) = &self.base {
-            return self.push_on(base);
+            return self.push_on(base, &validated);
         }
         let annotations = self.destination.annotations(&self.directory, &Subject::Catalog, None)?;
         let inputs = self.destination.inputs("push catalog", &self.directory).whole_directory();
         let inputs = inputs.annotations(&annotations);
         if self.data_only {
             let image = index_image::data_only(&self.directory, annotations)?;
+            validated.require_unchanged()?;
             return self.destination.send_whole(&self.name, image, &inputs.parameter("dataOnly", true));
         }
         let serving = |server_binary, platform| SelfServing {
@@ -102,11 +106,9 @@ impl PushCatalog {
                     let image = serving(Some(path.as_path()), Some(platform)).image()?;
                     images.push((platform.clone(), Artifact::from(image)));
                 }
-                return self.destination.send_whole(
-                    &self.name,
-                    Artifact::index(images, annotations)?,
-                    &inputs,
-                );
+                validated.require_unchanged()?;
+                let index = Artifact::index(images, annotations)?;
+                return self.destination.send_whole(&self.name, index, &inputs);
             }
             Some(Platforms::One(platform)) => Some(platform),
             None => None,
@@ -117,11 +119,13 @@ impl PushCatalog {
         };
         let catalog = serving(self.server_binary.as_deref(), platform);
         let inputs = inputs.files("programs", [("bundle-tool".to_owned(), catalog.program()?)])?;
-        self.destination.send_whole(&self.name, catalog.image()?, &inputs)
+        let image = catalog.image()?;
+        validated.require_unchanged()?;
+        self.destination.send_whole(&self.name, image, &inputs)
     }
 
     /// Pushes the catalog on a base image, in which opm serves it.
-    fn push_on(&self, base: &str) -> Result<Exit> {
+    fn push_on(&self, base: &str, validated: &Validated<'_>) -> Result<Exit> {
         let inputs = self.destination.inputs("push catalog", &self.directory).whole_directory();
         let (inputs, platform) = match &self.platform {
             Some(Platforms::Programs(_)) => bail!("--platform with programs cannot be used with --base"),
@@ -143,8 +147,48 @@ impl PushCatalog {
             let inputs = inputs.annotations(&recipe.annotations).base(&base);
             recipe.base = base.chosen.images.into_iter().next();
             let image = recipe.build()?;
+            validated.require_unchanged()?;
             self.destination.send(&self.name, image, &inputs, base.chosen.repository.as_ref()).await
         })?;
         Ok(Exit::Success)
+    }
+}
+
+/// A catalog as it was validated. Its files are read again for the image, because a catalog may be larger than memory.
+struct Validated<'a> {
+    directory: &'a Path,
+    digest: Digest,
+}
+
+impl Validated<'_> {
+    /// Checks that the image contains what was validated.
+    ///
+    /// # Errors
+    /// A file of the catalog was changed, added or removed meanwhile.
+    fn require_unchanged(&self) -> Result<()> {
+        if load::digest(self.directory)? == self.digest {
+            return Ok(());
+        }
+        bail!(
+            "{} was changed while its image was built, and was not pushed: run the command again",
+            self.directory.display()
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn catalog_that_changes_after_validation_is_not_pushed() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        write("a.yaml", "schema: olm.package\nname: a\n");
+        let validated = Validated { directory: dir.path(), digest: load::digest(dir.path()).unwrap() };
+        assert!(validated.require_unchanged().is_ok());
+        write("b.yaml", "schema: olm.package\nname: b\n");
+        let error = validated.require_unchanged().unwrap_err().to_string();
+        assert!(error.contains("was changed while its image was built"), "{error}");
     }
 }

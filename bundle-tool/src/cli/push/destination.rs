@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use jiff::Timestamp;
 use oci_images::layout::{self, Artifact};
-use oci_images::place::Place;
+use oci_images::location::ImageLocation;
 use oci_images::registry::{Attachment, Reference, Repository, Resolver, SigningKey};
 use serde_json::json;
 
@@ -16,19 +16,19 @@ use super::annotations::{AnnotationArguments, Subject};
 use super::base::Base;
 use super::provenance::Inputs;
 use crate::cli::exit::Exit;
-use crate::cli::images::{Registries, Target, created};
+use crate::cli::images::{ImageDestination, RegistryArgs, created};
 use crate::cli::outputs;
 use crate::cli::progress::progress;
 use crate::cli::runtime::runtime;
-use crate::read::file;
 use crate::sbom;
+use olm_model::disk::file;
 
 // Where an image is sent.
 #[derive(Debug, Args)]
-pub(super) struct Destination {
+pub(crate) struct Destination {
     /// Write the image to an OCI layout or archive instead of pushing it
     #[arg(long, value_name = "oci:DIR|oci-archive:FILE|docker-archive:FILE")]
-    to: Option<Target>,
+    to: Option<ImageDestination>,
     /// File to write the image's digest to
     #[arg(long, value_name = "FILE")]
     digest_file: Option<PathBuf>,
@@ -49,23 +49,23 @@ pub(super) struct Destination {
     #[command(flatten)]
     annotations: AnnotationArguments,
     #[command(flatten)]
-    pub(super) registries: Registries,
+    pub(crate) registries: RegistryArgs,
 }
 
 impl Destination {
     /// Returns the inputs of `command`, such as `push bundle`, for sources in `directory`.
-    pub(super) fn inputs(&self, command: &str, directory: &Path) -> Inputs {
+    pub(crate) fn inputs(&self, command: &str, directory: &Path) -> Inputs {
         Inputs::new(command, directory, self.provenance)
     }
 
     /// Returns the annotations of an image of `subject`, whose sources are in `directory`.
-    pub(super) fn annotations(
+    pub(crate) fn annotations(
         &self,
         directory: &Path,
         subject: &Subject,
         base: Option<&Base>,
     ) -> Result<BTreeMap<String, String>> {
-        if let Some(Target(place @ Place::DockerArchive(..))) = &self.to
+        if let Some(ImageDestination(place @ ImageLocation::DockerArchive(..))) = &self.to
             && self.annotations.is_used()
         {
             bail!(
@@ -76,7 +76,7 @@ impl Destination {
     }
 
     /// Sends an image or an index that was built from `inputs` as `name`; layers without their bytes come from `base`.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         name: &str,
         artifact: impl Into<Artifact>,
@@ -102,7 +102,8 @@ impl Destination {
             ("--digest-file", self.digest_file.as_deref()),
             ("--metadata-file", self.metadata_file.as_deref()),
         ];
-        let [digest_file, metadata_file] = outputs::open(files, self.to.as_ref().map(|target| &target.0))?;
+        let [digest_file, metadata_file] =
+            outputs::open(files, &self.to.iter().map(|target| &target.0).collect::<Vec<_>>())?;
         let key = self.sign.as_deref().map(signing_key).transpose()?;
         let sbom = self.sbom.as_deref().map(|path| bill_of_materials(path, name)).transpose()?;
         let provenance = self.provenance.then(|| inputs.attachment(&reference, &artifact)).transpose()?;
@@ -155,7 +156,7 @@ impl Destination {
     }
 
     /// [`Destination::send`] for an image that has all of its layers.
-    pub(super) fn send_whole(
+    pub(crate) fn send_whole(
         &self,
         name: &str,
         artifact: impl Into<Artifact>,
@@ -168,7 +169,11 @@ impl Destination {
 
 /// Parses the name of an image to push.
 fn named(name: &str) -> Result<Reference> {
-    if let Ok(place @ (Place::Directory(..) | Place::Archive(..) | Place::DockerArchive(..))) = name.parse() {
+    if let Ok(
+        place
+        @ (ImageLocation::Directory(..) | ImageLocation::Archive(..) | ImageLocation::DockerArchive(..)),
+    ) = name.parse()
+    {
         bail!(
             "`{place}` is not the name of an image: pass a name such as registry.example.com/name:tag, and --to {place}"
         );
@@ -210,13 +215,15 @@ fn bill_of_materials(path: &Path, name: &str) -> Result<Attachment> {
 }
 
 /// Writes an image to a layout or an archive, as `name` if the place has no other name for it.
-fn write(place: &Place, image: Artifact, name: &str) -> Result<()> {
+fn write(place: &ImageLocation, image: Artifact, name: &str) -> Result<()> {
     match place {
-        Place::Directory(path, own) => {
+        ImageLocation::Directory(path, own) => {
             layout::write_directory(path, image, own.as_deref().unwrap_or(name))?;
         }
-        Place::Archive(path, own) => layout::write_archive(path, image, own.as_deref().unwrap_or(name))?,
-        Place::DockerArchive(path, own) => {
+        ImageLocation::Archive(path, own) => {
+            layout::write_archive(path, image, own.as_deref().unwrap_or(name))?;
+        }
+        ImageLocation::DockerArchive(path, own) => {
             layout::write_docker_archive(path, image, own.as_deref().unwrap_or(name))?;
         }
         place => bail!("{place} is not a layout or an archive"),

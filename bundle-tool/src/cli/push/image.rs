@@ -15,7 +15,7 @@ use super::provenance::Inputs;
 use crate::cli::exit::Exit;
 use crate::cli::images::{created, created_by};
 use crate::cli::runtime::runtime;
-use oci_images::layout::{Artifact, FileMap, Image, Platform, Recipe, Source, architectures, layer};
+use oci_images::layout::{Artifact, FileMap, Image, ImageBuilder, Platform, Source, architectures, layer};
 use serde_json::{Map, json};
 
 /// Build and push an image from files and directories, such as an operator's image
@@ -41,7 +41,7 @@ use serde_json::{Map, json};
   bundle-tool push image quay.io/example/operator:v1.0.0 \\
     manager=/app/manager --workdir /app \\
     --base gcr.io/distroless/cc-debian12:nonroot --entrypoint /app/manager")]
-pub(super) struct PushImage {
+pub(crate) struct PushImage {
     /// Name of the image, such as registry.example.com/name:tag
     #[arg(value_name = "IMAGE")]
     name: String,
@@ -84,7 +84,7 @@ struct Part {
 }
 
 impl PushImage {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         let created = created()?;
         let mut files = FileMap::new();
         for FileArgument { source, target } in &self.files {
@@ -212,7 +212,7 @@ impl PushImage {
         annotations: BTreeMap<String, String>,
         created: u64,
     ) -> Result<Image> {
-        let recipe = Recipe {
+        let recipe = ImageBuilder {
             base,
             layers: vec![layer(files, created)?],
             platform,

@@ -1,19 +1,23 @@
 //! Index images: a catalog with the program that serves it, or the catalog alone.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use oci_images::labels;
-use oci_images::layout::{File, FileMap, Image, Platform, Recipe, Source, architectures, is_static, layer};
+use oci_images::layout::{
+    File, FileMap, Image, ImageBuilder, Platform, Source, architectures, is_static, layer,
+};
 
 use crate::cli::images::{created, created_by};
 use crate::cli::serve::INDEX_FILE;
-use crate::serve::load::{self, LoadError};
+use crate::terminal::{WARNING, stderr};
+use catalog_server::load;
+use catalog_server::load::LoadError;
 
 /// Where the catalog is in an image.
-pub(in crate::cli) const CONFIGS: &str = "/configs";
+pub(crate) const CONFIGS: &str = "/configs";
 
 /// Where the index of the catalog is in an image that serves it.
 const CACHE: &str = "/cache";
@@ -28,25 +32,25 @@ const LINKS: [&str; 2] = ["/bin/grpc_health_probe", "/bin/opm"];
 const USER: &str = "65532:65532";
 
 /// Returns whether the running program can serve a catalog from an image that contains nothing else.
-pub(in crate::cli) fn can_serve_itself() -> bool {
+pub(crate) fn can_serve_itself() -> bool {
     cfg!(target_os = "linux") && std::env::current_exe().is_ok_and(|path| is_static(&path).unwrap_or(false))
 }
 
 /// Returns the files of a catalog and the recipe of an image that is to contain them.
-pub(super) fn begin(directory: &Path) -> Result<(Recipe, FileMap)> {
+pub(crate) fn begin(directory: &Path) -> Result<(ImageBuilder, FileMap)> {
     let mut files = FileMap::new();
     files.collect(directory, CONFIGS)?;
-    let recipe = Recipe {
+    let recipe = ImageBuilder {
         labels: [(labels::CONFIGS.to_owned(), CONFIGS.to_owned())].into(),
         created: created()?,
         created_by: created_by(),
-        ..Recipe::default()
+        ..ImageBuilder::default()
     };
     Ok((recipe, files))
 }
 
 /// Returns an image with the catalog alone.
-pub(in crate::cli) fn data_only(directory: &Path, annotations: BTreeMap<String, String>) -> Result<Image> {
+pub(crate) fn data_only(directory: &Path, annotations: BTreeMap<String, String>) -> Result<Image> {
     let (mut recipe, files) = begin(directory)?;
     recipe.annotations = annotations;
     recipe.layers.push(layer(&files, recipe.created)?);
@@ -54,7 +58,7 @@ pub(in crate::cli) fn data_only(directory: &Path, annotations: BTreeMap<String, 
 }
 
 /// Returns an image of a catalog without annotations, which serves itself or has the catalog alone.
-pub(in crate::cli) fn index_image(directory: &Path, serves_itself: bool) -> Result<Image> {
+pub(crate) fn index_image(directory: &Path, serves_itself: bool) -> Result<Image> {
     let annotations = BTreeMap::new();
     if !serves_itself {
         return data_only(directory, annotations);
@@ -63,22 +67,22 @@ pub(in crate::cli) fn index_image(directory: &Path, serves_itself: bool) -> Resu
 }
 
 /// A catalog that serves itself.
-pub(in crate::cli) struct SelfServing<'a> {
+pub(crate) struct SelfServing<'a> {
     /// The catalog.
-    pub(in crate::cli) directory: &'a Path,
+    pub(crate) directory: &'a Path,
     /// The static program that serves it, the running one by default.
-    pub(in crate::cli) server_binary: Option<&'a Path>,
+    pub(crate) server_binary: Option<&'a Path>,
     /// The requested platform.
-    pub(in crate::cli) platform: Option<&'a Platform>,
+    pub(crate) platform: Option<&'a Platform>,
     /// Whether an invalid catalog is a warning only.
-    pub(in crate::cli) may_be_invalid: bool,
+    pub(crate) may_be_invalid: bool,
     /// Annotations of the manifest.
-    pub(in crate::cli) annotations: BTreeMap<String, String>,
+    pub(crate) annotations: BTreeMap<String, String>,
 }
 
 impl SelfServing<'_> {
     /// Returns the image.
-    pub(in crate::cli) fn image(&self) -> Result<Image> {
+    pub(crate) fn image(&self) -> Result<Image> {
         let (mut recipe, files) = begin(self.directory)?;
         recipe.annotations.clone_from(&self.annotations);
         self.add_server(&mut recipe, files)?;
@@ -86,7 +90,7 @@ impl SelfServing<'_> {
     }
 
     /// Returns the program that serves the catalog.
-    pub(super) fn program(&self) -> Result<PathBuf> {
+    pub(crate) fn program(&self) -> Result<PathBuf> {
         match self.server_binary {
             Some(path) => Ok(path.to_owned()),
             None => std::env::current_exe()
@@ -95,7 +99,7 @@ impl SelfServing<'_> {
     }
 
     /// Adds the program that serves the catalog, the catalog and its index.
-    fn add_server(&self, recipe: &mut Recipe, mut files: FileMap) -> Result<()> {
+    fn add_server(&self, recipe: &mut ImageBuilder, mut files: FileMap) -> Result<()> {
         let path = self.program()?;
         let mut program = FileMap::new();
         program.add(PROGRAM, File { source: Source::Disk(path.clone()), executable: true })?;
@@ -111,7 +115,7 @@ impl SelfServing<'_> {
             }
             // What is pushed on request cannot be served either; it says so when it starts.
             Err(LoadError::Invalid(_)) if self.may_be_invalid => {
-                writeln!(io::stderr(), "warning: the catalog is invalid: the image cannot serve it")?;
+                writeln!(stderr(), "{WARNING} the catalog is invalid: the image cannot serve it")?;
             }
             Err(error) => return Err(error).context("failed to build the index of the catalog"),
         }

@@ -5,6 +5,7 @@ mod base;
 mod bundle;
 mod catalog;
 mod destination;
+mod dockerfile;
 mod image;
 mod index_image;
 mod pair;
@@ -16,11 +17,11 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use super::exit::Exit;
-pub(super) use bundle::image as bundle_image;
-pub(super) use index_image::{CONFIGS, can_serve_itself, index_image};
+pub(crate) use bundle::image as bundle_image;
+pub(crate) use index_image::{can_serve_itself, index_image};
 
 #[derive(Debug, Args)]
-pub(super) struct Push {
+pub(crate) struct Push {
     #[command(subcommand)]
     command: Command,
 }
@@ -33,7 +34,7 @@ enum Command {
 }
 
 impl Push {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Image(command) => command.run(),
             Command::Bundle(command) => command.run(),

@@ -6,7 +6,7 @@ use oci_images::layout::Platform;
 
 /// The platforms of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Platforms {
+pub(crate) enum Platforms {
     /// `linux/arm64`
     One(Platform),
     /// `linux/amd64=FILE,linux/arm64=FILE`: an index of images that differ in one program.

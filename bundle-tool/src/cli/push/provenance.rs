@@ -12,13 +12,14 @@ use serde_json::{Map, Value, json};
 use super::base::Base;
 use super::revision::{Changes, Revision, revision};
 use crate::cli::images::created;
-use crate::model::text::printable;
 use crate::provenance::{self, Build, Resource};
-use crate::read::file;
+use crate::terminal::{WARNING, stderr};
+use kube_yaml::text::printable;
+use olm_model::disk::file;
 
 /// What an image is built from.
 #[derive(Debug)]
-pub(super) struct Inputs {
+pub(crate) struct Inputs {
     /// The directory whose git revision is the source's.
     directory: PathBuf,
     parameters: Map<String, Value>,
@@ -42,7 +43,7 @@ struct Input {
 impl Inputs {
     /// Returns the inputs of `command`, such as `push bundle`, for sources in `directory`. They are needed only if
     /// `is_recorded`.
-    pub(super) fn new(command: &str, directory: &Path, is_recorded: bool) -> Self {
+    pub(crate) fn new(command: &str, directory: &Path, is_recorded: bool) -> Self {
         Self {
             directory: directory.to_owned(),
             parameters: Map::from_iter([("command".to_owned(), json!(command))]),
@@ -54,25 +55,25 @@ impl Inputs {
     }
 
     /// States that the image contains all files of the directory, also those that git ignores.
-    pub(super) fn whole_directory(mut self) -> Self {
+    pub(crate) fn whole_directory(mut self) -> Self {
         self.is_whole_directory = true;
         self
     }
 
     /// Adds a parameter of the command.
-    pub(super) fn parameter(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub(crate) fn parameter(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.parameters.insert(name.to_owned(), value.into());
         self
     }
 
     /// Adds the annotations of the manifest, if there are any.
-    pub(super) fn annotations(self, annotations: &BTreeMap<String, String>) -> Self {
+    pub(crate) fn annotations(self, annotations: &BTreeMap<String, String>) -> Self {
         if annotations.is_empty() { self } else { self.parameter("annotations", json!(annotations)) }
     }
 
     /// Adds a group of files, which are named by their digests. The image must be built afterwards: that nothing changed
     /// meanwhile is verified with [`attachment`](Self::attachment).
-    pub(super) fn files(
+    pub(crate) fn files(
         mut self,
         name: &'static str,
         files: impl IntoIterator<Item = (String, PathBuf)>,
@@ -88,7 +89,7 @@ impl Inputs {
     }
 
     /// Adds the files of an image by their paths in it, as [`files`](Self::files).
-    pub(super) fn content(self, files: &FileMap) -> Result<Self> {
+    pub(crate) fn content(self, files: &FileMap) -> Result<Self> {
         let on_disk = files.iter().filter_map(|(path, file)| match &file.source {
             Source::Disk(source) => Some((path.to_owned(), source.clone())),
             _ => None,
@@ -97,7 +98,7 @@ impl Inputs {
     }
 
     /// Adds the base image.
-    pub(super) fn base(mut self, base: &Base) -> Self {
+    pub(crate) fn base(mut self, base: &Base) -> Self {
         // Local paths are meaningless on other machines.
         let uri = base.location.registry().map(|reference| format!("docker://{reference}"));
         let named = |digest| Resource { name: Some("base".to_owned()), uri: uri.clone(), ..resource(digest) };
@@ -110,7 +111,7 @@ impl Inputs {
     /// # Errors
     ///
     /// A file is not what it was before the image was built, or cannot be read any more.
-    pub(super) fn attachment(&self, name: &Reference, artifact: &Artifact) -> Result<Attachment> {
+    pub(crate) fn attachment(&self, name: &Reference, artifact: &Artifact) -> Result<Attachment> {
         let mut build = Build { parameters: self.parameters.clone(), dependencies: Vec::new() };
         let epoch = created()?;
         if epoch != 0 {
@@ -123,8 +124,8 @@ impl Inputs {
                 build.dependencies.push(source);
             }
             Err(reason) => writeln!(
-                io::stderr(),
-                "warning: the provenance does not include the source revision of {}: {}",
+                stderr(),
+                "{WARNING} the provenance does not include the source revision of {}: {}",
                 self.directory.display(),
                 printable(&reason)
             )?,
@@ -181,7 +182,7 @@ fn source(Revision { path, commit, remote, changes }: Revision) -> (String, Reso
 
 #[cfg(test)]
 mod tests {
-    use oci_images::layout::{File, Recipe, layer};
+    use oci_images::layout::{File, ImageBuilder, layer};
 
     use super::*;
 
@@ -193,7 +194,7 @@ mod tests {
         let mut files = FileMap::new();
         files.add("manager", File { source: Source::Disk(path.clone()), executable: true }).unwrap();
         let inputs = Inputs::new("push image", directory.path(), true).content(&files).unwrap();
-        let recipe = Recipe { layers: vec![layer(&files, 0).unwrap()], ..Recipe::default() };
+        let recipe = ImageBuilder { layers: vec![layer(&files, 0).unwrap()], ..ImageBuilder::default() };
         let image = Artifact::from(recipe.build().unwrap());
         let name = "registry.example.com/operator:v1".parse().unwrap();
         inputs.attachment(&name, &image).unwrap();

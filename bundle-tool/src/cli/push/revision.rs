@@ -4,23 +4,24 @@ use std::io;
 use std::path::Path;
 
 use crate::cli::git;
+use kube_yaml::text::message;
 
 /// A directory in a git repository.
 #[derive(Debug)]
-pub(super) struct Revision {
+pub(crate) struct Revision {
     /// The path of the directory in the repository.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// The commit of `HEAD`.
-    pub(super) commit: String,
+    pub(crate) commit: String,
     /// The address of the remote `origin`, which may contain a password; empty without one.
-    pub(super) remote: String,
+    pub(crate) remote: String,
     /// How files in the directory differ from the commit.
-    pub(super) changes: Changes,
+    pub(crate) changes: Changes,
 }
 
 /// How files differ from a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Changes {
+pub(crate) enum Changes {
     /// They are those of the commit.
     None,
     /// There are files that the commit does not have.
@@ -31,10 +32,10 @@ pub(super) enum Changes {
 
 /// Returns the revision of a directory, or the reason why none is known. With `whole`, files that git ignores or takes for
 /// unchanged are changes, too.
-pub(super) fn revision(directory: &Path, whole: bool) -> Result<Revision, String> {
+pub(crate) fn revision(directory: &Path, whole: bool) -> Result<Revision, String> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => "git is not installed".to_owned(),
-        _ => format!("failed to run git: {error}"),
+        _ => format!("failed to run git: {}", message(&error)),
     };
     let git = |args: &[&str]| git::output(directory, args).map_err(failed);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim_end_matches('\n').to_owned();

@@ -10,11 +10,12 @@ use clap::{Args, ValueEnum};
 use crate::cli::bundles;
 use crate::cli::cluster::check_namespace;
 use crate::cli::exit::Exit;
-use crate::cli::images::Registries;
+use crate::cli::images::RegistryArgs;
 use crate::cli::runtime::SharedRuntime;
-use crate::cluster::preflight::InstallMode;
-use crate::manifests::{self, Certificates, Options, layout};
-use crate::model::{Annotations, Bundle};
+use olm_cluster::preflight::InstallMode;
+use olm_generate::manifests;
+use olm_generate::manifests::{Certificates, Options, layout};
+use olm_model::{Annotations, Bundle};
 
 /// The annotation of a CSV with the namespace that its authors suggest.
 const SUGGESTED: &str = "/metadata/annotations/operatorframework.io~1suggested-namespace";
@@ -39,7 +40,7 @@ const SUGGESTED: &str = "/metadata/annotations/operatorframework.io~1suggested-n
   # Write a Helm chart
   bundle-tool render manifests quay.io/example/gizmo-bundle:v1.2.0 \\
     --output helm --directory charts/gizmo")]
-pub(in crate::cli) struct RenderManifests {
+pub(crate) struct RenderManifests {
     /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image
     #[arg(value_name = "REF")]
     reference: String,
@@ -61,7 +62,7 @@ pub(in crate::cli) struct RenderManifests {
     #[arg(long, value_name = "DIR", required_if_eq_any = [("output", "kustomize"), ("output", "helm")])]
     directory: Option<PathBuf>,
     #[command(flatten)]
-    registries: Registries,
+    registries: RegistryArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -83,7 +84,7 @@ enum Form {
 }
 
 impl RenderManifests {
-    pub(in crate::cli) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         if self.output == Form::Helm && self.namespace.is_some() {
             bail!("--namespace cannot be used with --output helm: the namespace is the release's");
         }

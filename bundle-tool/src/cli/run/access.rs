@@ -8,35 +8,35 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::state::State;
-use crate::cli::images::{Location, Registries, duration};
-use crate::cluster::manifests::Catalog;
-use crate::cluster::{Cluster, kinds};
+use crate::cli::images::{Location, RegistryArgs, duration};
+use olm_cluster::manifests::Catalog;
+use olm_cluster::{Cluster, kinds};
 
 // What runs on the cluster to serve the catalog.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Catalog options")]
-pub(in crate::cli) struct Pods {
+pub(crate) struct CatalogPodArgs {
     /// Image with opm that serves the catalog [default: the one that OLM unpacks bundles with]
     #[arg(long, value_name = "IMAGE")]
-    pub(super) opm_image: Option<String>,
+    pub(crate) opm_image: Option<String>,
     /// Secret with credentials for pulling images, in the operator's namespace
     #[arg(long, value_name = "NAME")]
-    pub(in crate::cli) pull_secret_name: Option<String>,
+    pub(crate) pull_secret_name: Option<String>,
     /// Service account of the catalog's pod
     #[arg(long, value_name = "NAME")]
     service_account: Option<String>,
     /// Pod Security level that the catalog's pod complies with
     #[arg(long, value_enum, default_value_t = Security::Restricted)]
-    pub(super) security_context_config: Security,
+    pub(crate) security_context_config: Security,
 }
 
 // How registries are reached from here.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Registry options")]
-pub(in crate::cli) struct Access {
+pub(crate) struct Access {
     /// Secret with a certificate authority of the registry in its key cert.pem, in the operator's namespace
     #[arg(long, value_name = "NAME")]
-    pub(in crate::cli) ca_secret_name: Option<String>,
+    pub(crate) ca_secret_name: Option<String>,
     /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
     #[arg(long, value_name = "FILE")]
     ca_file: Vec<PathBuf>,
@@ -49,13 +49,16 @@ pub(in crate::cli) struct Access {
     /// Use HTTP without TLS for registries on loopback addresses; for others, use --plain-http=HOST:PORT (repeatable)
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     plain_http: Vec<String>,
+    /// Reach all registries as those that registries.conf calls insecure
+    #[arg(long, hide = true)]
+    insecure: bool,
     /// Maximum time that a request to a registry may go without progress
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     idle_timeout: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum Security {
+pub(crate) enum Security {
     /// Restricted
     Restricted,
     /// No security context
@@ -66,14 +69,14 @@ pub(in crate::cli) enum Security {
 const MAX_CERTIFICATE: usize = 1 << 20;
 
 /// The registries, with the file of the certificate that a secret has.
-pub(in crate::cli) struct Prepared {
-    pub(in crate::cli) options: Registries,
+pub(crate) struct Prepared {
+    pub(crate) options: RegistryArgs,
     /// Deleted when the command ends.
     _certificate: Option<tempfile::NamedTempFile>,
 }
 
 impl Access {
-    pub(in crate::cli) async fn registries(
+    pub(crate) async fn registries(
         &self,
         cluster: Option<&Cluster>,
         namespace: &str,
@@ -111,15 +114,15 @@ impl Access {
             }
         }
         Ok(Prepared {
-            options: Registries::new(files, hosts, timeout, self.idle_timeout),
+            options: RegistryArgs::new(files, hosts, timeout, self.idle_timeout).insecure(self.insecure),
             _certificate: certificate,
         })
     }
 }
 
-impl Pods {
+impl CatalogPodArgs {
     /// Returns a catalog that is served from a `ConfigMap`.
-    pub(super) fn served(&self, content: Vec<u8>, state: Option<&State>) -> Result<Catalog> {
+    pub(crate) fn served(&self, content: Vec<u8>, state: Option<&State>) -> Result<Catalog> {
         let image = self.opm_image.clone().or_else(|| state.and_then(State::opm_image)).context(
             "no image with opm is known, because OLM's catalog-operator could not be read; set one with --opm-image",
         )?;

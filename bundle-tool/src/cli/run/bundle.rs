@@ -4,16 +4,17 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::checked::{Accepted, Read};
-use super::preview::{DryRun, Preview};
+use super::checked::{ApprovedInstall, LoadedBundle};
+use super::dry_run::{DryRun, DryRunArgs};
 use super::request::Common;
-use super::source::Input;
+use super::source::{Input, is_local};
 use super::{content, v0, v1};
 use crate::cli::cluster::{Printer, within};
 use crate::cli::exit::Exit;
+use crate::cli::images::RegistryArgs;
 use crate::cli::runtime::runtime;
-use crate::cluster::Deadline;
-use crate::cluster::preflight::InstallMode;
+use olm_cluster::Deadline;
+use olm_cluster::preflight::InstallMode;
 
 /// Install a bundle on a cluster with OLM, and explain what goes wrong
 ///
@@ -40,7 +41,7 @@ use crate::cluster::preflight::InstallMode;
   # Print the manifests for GitOps
   bundle-tool run bundle quay.io/example/gizmo-bundle:v1.2.0 \\
     --dry-run=client -o yaml")]
-pub(in super::super) struct RunBundle {
+pub(crate) struct RunBundle {
     /// Namespaces that the operator watches: `AllNamespaces`, `OwnNamespace`, `SingleNamespace=NS` or
     /// `MultiNamespace=NS,…` [default: those of the existing `OperatorGroup`, or the first of `AllNamespaces` and
     /// `OwnNamespace` that the bundle supports]
@@ -56,16 +57,16 @@ pub(in super::super) struct RunBundle {
     #[arg(long)]
     create_namespace: bool,
     #[command(flatten)]
-    preview: Preview,
+    dry_run_args: DryRunArgs,
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(crate) common: Common,
     /// Whether an installed bundle is replaced.
     #[arg(skip)]
     is_upgrade: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Olm {
+pub(crate) enum Olm {
     /// `CatalogSource` and `Subscription`
     V0,
     /// `ClusterCatalog` and `ClusterExtension`
@@ -74,19 +75,19 @@ pub(super) enum Olm {
 
 impl RunBundle {
     /// Returns the command that replaces an installed bundle.
-    pub(super) fn upgrade(common: Common, olm: Olm) -> Self {
+    pub(crate) fn upgrade(common: Common, olm: Olm) -> Self {
         Self {
             common,
             install_mode: None,
             index_image: None,
             olm,
             create_namespace: false,
-            preview: Preview::default(),
+            dry_run_args: DryRunArgs::default(),
             is_upgrade: true,
         }
     }
 
-    pub(in super::super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         runtime()?.block_on(self.install())
     }
 
@@ -101,7 +102,7 @@ impl RunBundle {
                     bail!("--index-image applies to OLM v0 only");
                 }
                 let mode = self.install_mode.as_ref();
-                Some(v1::Installer::new(&self.common, mode, self.create_namespace, self.preview)?)
+                Some(v1::Installer::new(&self.common, mode, self.create_namespace, self.dry_run_args)?)
             }
         };
         let mut printer = Printer::new();
@@ -109,7 +110,7 @@ impl RunBundle {
         match within(deadline, "nothing was created", checks).await? {
             Next::Print(objects) => {
                 printer.finish();
-                self.preview.print(&objects)
+                self.dry_run_args.print(&objects)
             }
             Next::Install(accepted) => accepted.install(deadline, &mut printer).await,
         }
@@ -131,16 +132,16 @@ impl RunBundle {
                 install_mode: self.install_mode.as_ref(),
                 index_image: self.index_image.as_deref(),
                 create_namespace: self.create_namespace,
-                is_dry_run: self.preview.dry_run.is_some(),
+                is_dry_run: self.dry_run_args.dry_run.is_some(),
             };
             installer.check(read, printer).await?
         };
-        if self.preview.dry_run == Some(DryRun::Client) {
+        if self.dry_run_args.dry_run == Some(DryRun::Client) {
             return Ok(Next::Print(checked.objects));
         }
         let namespace = checked.facts.candidate.namespace.clone();
         let mut accepted = checked.accepted(self.common.force, printer).await?;
-        match (self.preview.dry_run, accepted.stored.take()) {
+        match (self.dry_run_args.dry_run, accepted.stored.take()) {
             (None, _) => Ok(Next::Install(Box::new(accepted))),
             (Some(_), Some(stored)) => Ok(Next::Print(stored)),
             (Some(_), None) => {
@@ -152,11 +153,19 @@ impl RunBundle {
     }
 
     /// Reads the bundle, and connects to the cluster.
-    async fn read(&self, deadline: Deadline, printer: &mut Printer) -> Result<Read> {
+    async fn read(&self, deadline: Deadline, printer: &mut Printer) -> Result<LoadedBundle> {
         let options = &self.common.options;
+        let reference = &self.common.reference;
+        // What is on this machine is checked before the cluster.
+        let local = if is_local(reference)? {
+            printer.step(&format!("reading {reference}"));
+            Some(Input::read(reference, &RegistryArgs::default()).await?)
+        } else {
+            None
+        };
         // Printing what would be sent needs no cluster, if nothing of the cluster is asked for.
         let is_offline =
-            self.preview.dry_run == Some(DryRun::Client) && options.access.ca_secret_name.is_none();
+            self.dry_run_args.dry_run == Some(DryRun::Client) && options.access.ca_secret_name.is_none();
         let cluster = match options.connection.connect().await {
             Ok(cluster) => Some(cluster),
             Err(_) if is_offline => None,
@@ -167,20 +176,24 @@ impl RunBundle {
             (None, Some(cluster)) => options.connection.namespace(cluster),
             (None, None) => "default".to_owned(),
         };
-        let images = [Some(&*self.common.reference), self.index_image.as_deref(), options.push_to.as_deref()];
+        let images = [Some(&**reference), self.index_image.as_deref(), options.push_to.as_deref()];
         let registries =
             options.access.registries(cluster.as_ref(), &namespace, &images, deadline.left()).await?;
-        printer.step(&format!("reading {}", self.common.reference));
-        let input = Input::read(&self.common.reference, &registries.options).await?;
+        let input = if let Some(input) = local {
+            input
+        } else {
+            printer.step(&format!("reading {reference}"));
+            Input::read(reference, &registries.options).await?
+        };
         let mut facts = content::facts(&input.bundle, &namespace, options.channel.as_deref())?;
         facts.candidate.create_namespace = self.create_namespace;
         facts.candidate.is_upgrade = self.is_upgrade;
-        Ok(Read { cluster, is_offline, registries, input, facts })
+        Ok(LoadedBundle { cluster, is_offline, registries, input, facts })
     }
 }
 
 /// What follows the checks.
 enum Next {
     Print(Vec<Value>),
-    Install(Box<Accepted>),
+    Install(Box<ApprovedInstall>),
 }

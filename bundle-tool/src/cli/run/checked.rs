@@ -1,5 +1,6 @@
-//! The steps of an installation, each of which takes what the previous one returns: what was [`Read`] is checked against the
-//! rules of OLM v0 or v1, what was [`Checked`] by the API server, and then the images are pushed and the objects created.
+//! The steps of an installation, each of which takes what the previous one returns: a [`LoadedBundle`] is validated against the
+//! rules of OLM v0 or v1, a [`ValidatedBundle`] is approved by the API server, and with an [`ApprovedInstall`] the images are
+//! pushed and the objects created.
 
 use std::io::{self, Write as _};
 
@@ -8,75 +9,76 @@ use serde_json::Value;
 
 use super::access::Prepared;
 use super::content::Facts;
+use super::leftovers::{self, Leftovers};
 use super::source::{Input, Uploads};
 use super::state::State;
-use super::unfinished::{self, Unfinished};
 use crate::cli::cluster::{Printer, print_failure, print_problems};
 use crate::cli::exit::Exit;
 use crate::cli::signals::interrupted;
-use crate::cluster::install::{Failure, Installation, Report, dry_run};
-use crate::cluster::manifests::Request;
-use crate::cluster::preflight::denied;
-use crate::cluster::v1::install as v1;
-use crate::cluster::{Cluster, Deadline, Kind, Problem, kinds};
+use crate::terminal::{ERROR, WARNING};
+use olm_cluster::install::{Failure, Installation, Report, dry_run};
+use olm_cluster::manifests::Request;
+use olm_cluster::preflight::denied;
+use olm_cluster::v1::install as v1;
+use olm_cluster::{Cluster, Deadline, Diagnosis, Kind, kinds};
 
-/// What was read, and is not checked yet.
-pub(super) struct Read {
-    /// The cluster; none if nothing of it is needed.
-    pub(super) cluster: Option<Cluster>,
+/// A bundle that was read, and is not validated yet.
+pub(crate) struct LoadedBundle {
+    /// The cluster; `None` if none is configured and none is needed.
+    pub(crate) cluster: Option<Cluster>,
     /// Whether nothing of the cluster is needed.
-    pub(super) is_offline: bool,
+    pub(crate) is_offline: bool,
     /// The registries.
-    pub(super) registries: Prepared,
+    pub(crate) registries: Prepared,
     /// The bundle.
-    pub(super) input: Input,
+    pub(crate) input: Input,
     /// What the bundle says about itself.
-    pub(super) facts: Facts,
+    pub(crate) facts: Facts,
 }
 
-/// An installation that nothing keeps from being tried, as far as is known of the bundle and the cluster.
-pub(super) struct Checked {
-    pub(super) cluster: Option<Cluster>,
-    pub(super) registries: Prepared,
-    pub(super) facts: Facts,
+/// A bundle that passed the checks of the bundle and of the cluster, with the objects to create.
+pub(crate) struct ValidatedBundle {
+    pub(crate) cluster: Option<Cluster>,
+    pub(crate) registries: Prepared,
+    pub(crate) facts: Facts,
     /// The objects, in the order in which they are created.
-    pub(super) objects: Vec<Value>,
+    pub(crate) objects: Vec<Value>,
     /// The images that the objects refer to.
-    pub(super) uploads: Uploads,
-    pub(super) how: How,
+    pub(crate) uploads: Uploads,
+    pub(crate) method: InstallMethod,
 }
 
 /// How a bundle is installed.
-pub(super) enum How {
+pub(crate) enum InstallMethod {
     /// With OLM v0.
-    V0(Box<ForV0>),
+    V0(Box<V0Plan>),
     /// With OLM v1.
     V1,
 }
 
 /// What an installation with OLM v0 needs besides.
-pub(super) struct ForV0 {
-    pub(super) request: Request,
-    pub(super) input: Input,
-    /// What is known of the cluster; nothing if that is not needed.
-    pub(super) state: Option<State>,
+pub(crate) struct V0Plan {
+    pub(crate) request: Request,
+    pub(crate) input: Input,
+    /// What is known of the cluster; `None` if that is not needed.
+    pub(crate) state: Option<State>,
 }
 
 /// An installation that the API server accepts, as far as a dry run shows.
-pub(super) struct Accepted {
+pub(crate) struct ApprovedInstall {
     cluster: Cluster,
-    checked: Checked,
-    /// The objects as they would be stored; nothing if they need a namespace that does not exist yet.
-    pub(super) stored: Option<Vec<Value>>,
+    checked: ValidatedBundle,
+    /// The objects as they would be stored; `None` if they need a namespace that does not exist yet.
+    pub(crate) stored: Option<Vec<Value>>,
 }
 
-impl Checked {
+impl ValidatedBundle {
     /// Has the API server check permissions, objects and pods. With `force`, what it would reject later is a warning.
-    pub(super) async fn accepted(mut self, force: bool, printer: &mut Printer) -> Result<Accepted> {
+    pub(crate) async fn accepted(mut self, force: bool, printer: &mut Printer) -> Result<ApprovedInstall> {
         let cluster = self.cluster.take().context("no cluster is configured")?;
         let (namespace, objects) = (&self.facts.candidate.namespace, &self.objects);
         // An upgrade with OLM v1 changes the objects of the installation.
-        let exist = matches!(self.how, How::V1) && self.facts.candidate.is_upgrade;
+        let exist = matches!(self.method, InstallMethod::V1) && self.facts.candidate.is_upgrade;
         if let Some(problem) = denied(&cluster, namespace, objects, exist).await {
             printer.finish();
             report(&[problem], !force)?;
@@ -84,29 +86,29 @@ impl Checked {
         let creates_namespace = objects.iter().any(|one| Kind::of(one) == Some(kinds::NAMESPACE));
         let needs_namespace = objects.iter().filter_map(Kind::of).any(|kind| kind.namespaced);
         if creates_namespace && needs_namespace {
-            return Ok(Accepted { cluster, checked: self, stored: None });
+            return Ok(ApprovedInstall { cluster, checked: self, stored: None });
         }
         let stored = dry_run(&cluster, objects).await.context("nothing was created")?;
-        if let How::V0(v0) = &self.how
-            && let ForV0 { input, state: Some(state), .. } = &**v0
+        if let InstallMethod::V0(v0) = &self.method
+            && let V0Plan { input, state: Some(state), .. } = &**v0
         {
             let problems = state.rejected_pods(&cluster, input, &self.facts, objects).await;
             printer.finish();
             // On OpenShift, the security context constraints of the service account decide.
             report(&problems, !(force || state.openshift))?;
         }
-        Ok(Accepted { cluster, checked: self, stored: Some(stored) })
+        Ok(ApprovedInstall { cluster, checked: self, stored: Some(stored) })
     }
 }
 
 /// Prints problems: certain ones end the command.
-fn report(problems: &[Problem], is_certain: bool) -> Result<()> {
-    print_problems(if is_certain { "error" } else { "warning" }, problems)?;
+fn report(problems: &[Diagnosis], is_certain: bool) -> Result<()> {
+    print_problems(if is_certain { ERROR } else { WARNING }, problems)?;
     if is_certain && !problems.is_empty() { Err(nothing_created(problems)) } else { Ok(()) }
 }
 
 /// Returns the error that a command ends with because of problems that were printed.
-pub(super) fn nothing_created(problems: &[Problem]) -> Error {
+pub(crate) fn nothing_created(problems: &[Diagnosis]) -> Error {
     let reason = problems.first().map_or("a check failed", |problem| problem.message.as_str());
     match problems.len() {
         0 | 1 => anyhow!("nothing was created: {reason}"),
@@ -114,26 +116,26 @@ pub(super) fn nothing_created(problems: &[Problem]) -> Error {
     }
 }
 
-impl Accepted {
+impl ApprovedInstall {
     /// Pushes the images, creates the objects, and waits until the operator is installed.
-    pub(super) async fn install(&self, deadline: Deadline, printer: &mut Printer) -> Result<Exit> {
-        let Checked { facts, objects, uploads, registries, how, .. } = &self.checked;
+    pub(crate) async fn install(&self, deadline: Deadline, printer: &mut Printer) -> Result<Exit> {
+        let ValidatedBundle { facts, objects, uploads, registries, method, .. } = &self.checked;
         let csv = &facts.candidate.csv;
-        let mut left = Unfinished::default();
-        let Unfinished { pushed, changes } = &mut left;
+        let mut left = Leftovers::default();
+        let Leftovers { pushed, changes } = &mut left;
         let mut show = |report: Report| printer.report(&report);
         let work = async {
             uploads.push(&registries.options.for_another_task(deadline.left()), pushed).await?;
             if deadline.is_over() {
                 bail!("timed out before anything was created on the cluster; set a longer --timeout");
             }
-            Ok::<_, Error>(match how {
-                How::V0(v0) => {
+            Ok::<_, Error>(match method {
+                InstallMethod::V0(v0) => {
                     Installation::new(&self.cluster, &v0.request, deadline, changes)
                         .run(objects, &mut show)
                         .await
                 }
-                How::V1 => v1::run(&self.cluster, objects, csv, deadline, changes, &mut show).await,
+                InstallMethod::V1 => v1::run(&self.cluster, objects, csv, deadline, changes, &mut show).await,
             })
         };
         let result = tokio::select! {
@@ -141,9 +143,9 @@ impl Accepted {
             () = interrupted() => Err(anyhow!("interrupted")),
         };
         printer.finish();
-        let (by, cleanup_options) = match how {
-            How::V0(_) => ("", ""),
-            How::V1 => (" by OLM v1", " --delete-crds"),
+        let (by, cleanup_options) = match method {
+            InstallMethod::V0(_) => ("", ""),
+            InstallMethod::V1 => (" by OLM v1", " --delete-crds"),
         };
         let error = match result {
             Ok(Ok(())) => {
@@ -161,7 +163,7 @@ impl Accepted {
             }
             Err(error) => error,
         };
-        unfinished::print(&left, &facts.candidate, cleanup_options)?;
+        leftovers::print(&left, &facts.candidate, cleanup_options)?;
         Err(error)
     }
 }

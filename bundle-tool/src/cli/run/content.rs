@@ -2,28 +2,27 @@
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::catalog;
-use crate::catalog::validate::head_positions;
-use crate::cluster::preflight::Candidate;
-use crate::model::catalog::{Catalog, Channel, Entry, Package};
-use crate::model::csv::ClusterServiceVersion;
-use crate::model::{Annotations, Bundle};
+use olm_catalog::validate::head_positions;
+use olm_cluster::preflight::Candidate;
+use olm_model::catalog::{Catalog, Channel, Entry, Package};
+use olm_model::csv::ClusterServiceVersion;
+use olm_model::{Annotations, Bundle};
 
 /// The maximum number of heads that are named.
 const MAX_HEADS: usize = 10;
 
 /// What a bundle says about itself.
-pub(in crate::cli) struct Facts {
+pub(crate) struct Facts {
     /// What the preflight checks need.
-    pub(in crate::cli) candidate: Candidate,
+    pub(crate) candidate: Candidate,
     /// The channels, the default one first.
-    pub(super) channels: Vec<String>,
+    pub(crate) channels: Vec<String>,
     /// The version.
-    pub(super) version: String,
+    pub(crate) version: String,
 }
 
 /// Reads what a bundle says about itself. `channel` precedes its channels.
-pub(in crate::cli) fn facts(bundle: &Bundle, namespace: &str, channel: Option<&str>) -> Result<Facts> {
+pub(crate) fn facts(bundle: &Bundle, namespace: &str, channel: Option<&str>) -> Result<Facts> {
     let object = bundle
         .csv()
         .with_context(|| format!("{} contains no ClusterServiceVersion in manifests/", bundle.path))?;
@@ -77,8 +76,8 @@ pub(in crate::cli) fn facts(bundle: &Bundle, namespace: &str, channel: Option<&s
 /// Returns a catalog with one bundle in one channel, which replaces `replaces`.
 ///
 /// OLM needs no more: for an upgrade it looks for an entry that replaces the installed CSV, which is on the cluster.
-pub(super) fn single(bundle: &Bundle, image: Option<&str>, facts: &Facts, replaces: &str) -> Result<Catalog> {
-    let mut blob = catalog::render(bundle, image)?;
+pub(crate) fn single(bundle: &Bundle, image: Option<&str>, facts: &Facts, replaces: &str) -> Result<Catalog> {
+    let mut blob = olm_catalog::render(bundle, image)?;
     let package = facts.candidate.package.clone();
     if blob.package.is_empty() {
         blob.package.clone_from(&package);
@@ -108,7 +107,7 @@ pub(super) fn single(bundle: &Bundle, image: Option<&str>, facts: &Facts, replac
 }
 
 /// Adds the blobs of a single-bundle catalog to those of an index image, as operator-sdk does.
-pub(super) fn inject(mut index: Catalog, new: Catalog, image: &str) -> Result<Catalog> {
+pub(crate) fn inject(mut index: Catalog, new: Catalog, image: &str) -> Result<Catalog> {
     for bundle in &new.bundles {
         if index.bundles.iter().any(|one| one.name == bundle.name && one.package == bundle.package) {
             bail!("index image {image} already contains bundle `{}`", bundle.name);

@@ -3,12 +3,12 @@
 mod access;
 mod bundle;
 mod checked;
-pub(super) mod content;
-mod preview;
-pub(super) mod request;
-pub(super) mod source;
-pub(super) mod state;
-mod unfinished;
+pub(crate) mod content;
+mod dry_run;
+mod leftovers;
+pub(crate) mod request;
+pub(crate) mod source;
+pub(crate) mod state;
 mod upgrade;
 mod v0;
 mod v1;
@@ -19,7 +19,7 @@ use clap::{Args, Subcommand};
 use super::exit::Exit;
 
 #[derive(Debug, Args)]
-pub(super) struct Run {
+pub(crate) struct Run {
     #[command(subcommand)]
     command: Command,
 }
@@ -31,7 +31,7 @@ enum Command {
 }
 
 impl Run {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Bundle(command) => command.run(),
             Command::BundleUpgrade(command) => command.run(),

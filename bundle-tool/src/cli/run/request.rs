@@ -5,72 +5,72 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use super::access::{Access, Pods, Security};
+use super::access::{Access, CatalogPodArgs, Security};
 use super::content::{self, Facts};
 use super::source::{self, Input, Uploads};
 use super::state::State;
 use crate::cli::cluster::Connection;
-use crate::cli::images::{Location, Registries, duration};
-use crate::cluster::manifests::{Catalog, Request};
-use crate::read;
+use crate::cli::images::{Location, RegistryArgs, duration};
+use olm_cluster::manifests::{Catalog, Request};
+use olm_model::disk;
 
 // What all commands that install bundles have in common.
 #[derive(Debug, Clone, Args)]
-pub(in crate::cli) struct Options {
+pub(crate) struct Options {
     /// Channel of the subscription [default: the bundle's default channel]
     #[arg(long, value_name = "NAME")]
-    pub(in crate::cli) channel: Option<String>,
+    pub(crate) channel: Option<String>,
     /// Push the bundle to this repository, together with an index image that serves its catalog
     #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
-    pub(in crate::cli) push_to: Option<String>,
+    pub(crate) push_to: Option<String>,
     /// Maximum time for the whole installation or upgrade
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
-    pub(in crate::cli) timeout: Duration,
+    pub(crate) timeout: Duration,
     #[command(flatten)]
-    pub(in crate::cli) pods: Pods,
+    pub(crate) pods: CatalogPodArgs,
     #[command(flatten)]
-    pub(in crate::cli) connection: Connection,
+    pub(crate) connection: Connection,
     #[command(flatten)]
-    pub(in crate::cli) access: Access,
+    pub(crate) access: Access,
 }
 
 // What an installation and an upgrade have in common.
 #[derive(Debug, Clone, Args)]
-pub(super) struct Common {
+pub(crate) struct Common {
     /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image
     #[arg(value_name = "REF")]
-    pub(super) reference: String,
+    pub(crate) reference: String,
     /// Continue even if a check fails, or if an upgrade breaks existing objects
     #[arg(long)]
-    pub(super) force: bool,
+    pub(crate) force: bool,
     #[command(flatten)]
-    pub(super) options: Options,
+    pub(crate) options: Options,
 }
 
 /// What is requested beside the bundle.
-pub(in crate::cli) struct Wanted<'w> {
+pub(crate) struct Wanted<'w> {
     /// The namespaces that the operator watches, none for all; `None` to use the existing `OperatorGroup`.
-    pub(in crate::cli) targets: Option<Vec<String>>,
+    pub(crate) targets: Option<Vec<String>>,
     /// The installed CSV that the bundle replaces; empty without one.
-    pub(in crate::cli) replaces: &'w str,
+    pub(crate) replaces: &'w str,
     /// The index image whose catalog the bundle is added to.
-    pub(in crate::cli) index_image: Option<&'w str>,
+    pub(crate) index_image: Option<&'w str>,
     /// Whether the namespace is created if it does not exist.
-    pub(in crate::cli) create_namespace: bool,
+    pub(crate) create_namespace: bool,
     /// Whether nothing is built and pushed.
-    pub(in crate::cli) is_dry_run: bool,
+    pub(crate) is_dry_run: bool,
 }
 
 impl Options {
     /// Returns the request for a bundle, with the images that `--push-to` asks for: they are built, and to be pushed before the
     /// request's objects are created.
-    pub(in crate::cli) async fn request(
+    pub(crate) async fn request(
         &self,
         input: &mut Input,
         facts: &Facts,
         wanted: Wanted<'_>,
         state: Option<&State>,
-        registries: &Registries,
+        registries: &RegistryArgs,
     ) -> Result<(Request, Uploads)> {
         let tag = self.push_to.as_ref().map(|name| tagged(name, &facts.version));
         let mut uploads = Uploads::default();
@@ -92,7 +92,7 @@ impl Options {
             }
             let scratch = tempfile::tempdir().context("failed to create a temporary directory")?;
             atomic_files::tree(scratch.path(), contents.files)?;
-            catalog = content::inject(read::catalog::read(scratch.path())?, catalog, index)?;
+            catalog = content::inject(disk::catalog::read(scratch.path())?, catalog, index)?;
         }
         let mut text = Vec::new();
         catalog.write_json(&mut text)?;
@@ -129,7 +129,7 @@ impl Options {
 }
 
 /// Returns the name of the image with a tag: the one given, or the version.
-pub(super) fn tagged(name: &str, version: &str) -> String {
+pub(crate) fn tagged(name: &str, version: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or(name);
     if last.contains(':') { name.to_owned() } else { format!("{name}:v{}", version.replace('+', "-")) }
 }

@@ -5,27 +5,34 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::cli::images::{Location, Registries};
+use crate::cli::images::{Location, RegistryArgs};
 use crate::cli::progress::progress;
 use crate::cli::push;
-use crate::model::{Annotations, Bundle};
-use crate::read;
 use oci_images::layout::{Contents, Image, Platform};
 use oci_images::registry::{Reference, Repository, Resolver};
+use olm_model::disk;
+use olm_model::disk::format::FormatError;
+use olm_model::read;
+use olm_model::{Annotations, Bundle};
 
 /// A bundle, and how it can be pushed.
-pub(in crate::cli) struct Input {
+pub(crate) struct Input {
     /// The bundle.
-    pub(in crate::cli) bundle: Bundle,
+    pub(crate) bundle: Bundle,
     /// The image that the cluster can pull, by digest.
-    pub(super) image: Option<String>,
+    pub(crate) image: Option<String>,
     /// The image that can be pushed; a directory has none yet.
     built: Option<Image>,
 }
 
+/// Returns whether a bundle is a file or directory of this machine, and not in a registry.
+pub(crate) fn is_local(reference: &str) -> Result<bool> {
+    Ok(Location::of_image(reference)?.is_none_or(|location| location.registry().is_none()))
+}
+
 impl Input {
     /// Reads a bundle.
-    pub(in crate::cli) async fn read(reference: &str, registries: &Registries) -> Result<Self> {
+    pub(crate) async fn read(reference: &str, registries: &RegistryArgs) -> Result<Self> {
         let Some(location) = Location::of_image(reference)? else {
             let path = Path::new(reference);
             if !path.exists() {
@@ -34,7 +41,7 @@ impl Input {
                      image name with its registry"
                 );
             }
-            return Ok(Self::of_bundle(read::bundle::directory(path)?));
+            return Ok(Self::of_bundle(disk::bundle::directory(path)?));
         };
         let read = || format!("failed to read {reference}");
         let (mut image, repository) =
@@ -51,7 +58,7 @@ impl Input {
         };
         let contents = Contents::read(&image).with_context(read)?;
         if contents.is_catalog() {
-            bail!("{reference} is a catalog image, expected a bundle image");
+            return Err(FormatError::CatalogAsBundle { path: reference.to_owned() }.into());
         }
         let labels = contents.labels.clone();
         let bundle = read::bundle::files(reference, &contents.into_bundle());
@@ -60,12 +67,12 @@ impl Input {
     }
 
     /// Returns a bundle whose manifests are at hand.
-    pub(in crate::cli) fn of_bundle(bundle: Bundle) -> Self {
+    pub(crate) fn of_bundle(bundle: Bundle) -> Self {
         Self { bundle, image: None, built: None }
     }
 
     /// Builds the bundle's image, which is to be pushed, and remembers its name by digest.
-    pub(super) fn build(&mut self, name: &str) -> Result<Upload> {
+    pub(crate) fn build(&mut self, name: &str) -> Result<Upload> {
         let image = match self.built.take() {
             Some(image) => image,
             None => push::bundle_image(Path::new(&self.bundle.path), &self.bundle)?,
@@ -93,18 +100,18 @@ fn same_labels(reference: &str, bundle: &Bundle, labels: &BTreeMap<String, Strin
 }
 
 /// An image that is built, and pushed once everything is checked.
-pub(super) struct Upload {
+pub(crate) struct Upload {
     reference: Reference,
     image: Image,
 }
 
 impl Upload {
     /// Returns the name of the image by digest, which is known before it is pushed.
-    pub(super) fn by_digest(&self) -> String {
+    pub(crate) fn by_digest(&self) -> String {
         format!("{}/{}@{}", self.reference.registry(), self.reference.repository(), self.image.digest())
     }
 
-    async fn push(&self, registries: &Registries) -> Result<()> {
+    async fn push(&self, registries: &RegistryArgs) -> Result<()> {
         let name = self.reference.to_string();
         let push = || format!("failed to push {name}");
         let repository =
@@ -119,11 +126,11 @@ impl Upload {
 
 /// The images that an installation needs in a registry, in the order in which they are pushed.
 #[derive(Default)]
-pub(in crate::cli) struct Uploads(pub(super) Vec<Upload>);
+pub(crate) struct Uploads(pub(crate) Vec<Upload>);
 
 impl Uploads {
     /// Pushes the images; adds the name of each to `pushed`.
-    pub(in crate::cli) async fn push(&self, registries: &Registries, pushed: &mut Vec<String>) -> Result<()> {
+    pub(crate) async fn push(&self, registries: &RegistryArgs, pushed: &mut Vec<String>) -> Result<()> {
         for upload in &self.0 {
             upload.push(registries).await?;
             pushed.push(upload.reference.to_string());
@@ -133,12 +140,12 @@ impl Uploads {
 }
 
 /// Returns whether an index image can serve itself: not where the running program cannot serve from an image FROM scratch.
-pub(super) fn serves_itself() -> bool {
+pub(crate) fn serves_itself() -> bool {
     push::can_serve_itself()
 }
 
 /// Builds an index image, which serves itself or has only the data.
-pub(super) fn build_index(name: &str, catalog: &[u8], serves_itself: bool) -> Result<Upload> {
+pub(crate) fn build_index(name: &str, catalog: &[u8], serves_itself: bool) -> Result<Upload> {
     let scratch = tempfile::tempdir().context("failed to create a temporary directory")?;
     atomic_files::file(&scratch.path().join("catalog.json"), catalog)?;
     let image = push::index_image(scratch.path(), serves_itself)?;

@@ -1,28 +1,30 @@
 //! What is known of the cluster before anything is created.
 
-use std::io;
-
+use anstream::StripStream;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use super::content::Facts;
 use super::source::Input;
-use crate::cluster::install::look;
-use crate::cluster::preflight::{self, InstallMode};
-use crate::cluster::queries::{ANY, NOT_COPIED};
-use crate::cluster::snapshot::{Snapshot, list, name_of, string, strings};
-use crate::cluster::{Cluster, Kind, Problem, diagnose, kinds};
-use crate::{diff, read};
+use crate::diff;
+use crate::terminal::stderr;
+use olm_cluster::install::observe;
+use olm_cluster::preflight;
+use olm_cluster::preflight::InstallMode;
+use olm_cluster::queries::{ANY, NOT_COPIED};
+use olm_cluster::snapshot::{Snapshot, list, name_of, string, strings};
+use olm_cluster::{Cluster, Diagnosis, Kind, diagnose, kinds};
+use olm_model::read;
 
 /// What is known of the cluster.
-pub(in crate::cli) struct State {
+pub(crate) struct State {
     snapshot: Snapshot,
     version: String,
-    pub(super) openshift: bool,
+    pub(crate) openshift: bool,
 }
 
 impl State {
-    pub(in crate::cli) async fn read(cluster: &Cluster, namespace: &str) -> Result<Self> {
+    pub(crate) async fn read(cluster: &Cluster, namespace: &str) -> Result<Self> {
         let version = cluster.version().await?;
         let action = "read the APIs of the cluster";
         let groups = cluster.get_path("/apis", action).await?;
@@ -36,7 +38,7 @@ impl State {
                 bail!("the installation of OLM is incomplete: the cluster does not serve {}", kind.plural);
             }
         }
-        let mut snapshot = look(cluster, namespace).await?;
+        let mut snapshot = observe(cluster, namespace).await?;
         let read = [
             kinds::CATALOG_SOURCE,
             kinds::SUBSCRIPTION,
@@ -59,17 +61,17 @@ impl State {
         Ok(Self { snapshot, version, openshift: has("security.openshift.io") })
     }
 
-    pub(in crate::cli) fn has_namespace(&self, namespace: &str) -> bool {
+    pub(crate) fn has_namespace(&self, namespace: &str) -> bool {
         self.snapshot.of(kinds::NAMESPACE).iter().any(|one| name_of(one) == namespace)
     }
 
     /// Returns the image with opm that OLM unpacks bundles with.
-    pub(super) fn opm_image(&self) -> Option<String> {
-        crate::cluster::manifests::opm_image(&self.snapshot)
+    pub(crate) fn opm_image(&self) -> Option<String> {
+        olm_cluster::manifests::opm_image(&self.snapshot)
     }
 
     /// Returns the name of the installed CSV.
-    pub(in crate::cli) fn installed(&self, facts: &Facts) -> Result<String> {
+    pub(crate) fn installed(&self, facts: &Facts) -> Result<String> {
         let (package, namespace) = (&facts.candidate.package, &facts.candidate.namespace);
         let subscription = self
             .snapshot
@@ -89,13 +91,13 @@ impl State {
     }
 
     /// Prints what an upgrade changes; returns whether it breaks something.
-    pub(super) fn breaks(&self, installed: &str, input: &Input, facts: &Facts) -> Result<bool> {
+    pub(crate) fn breaks(&self, installed: &str, input: &Input, facts: &Facts) -> Result<bool> {
         let csv = self.snapshot.get(kinds::CSV, &facts.candidate.namespace, installed);
         let crds = facts.candidate.owned.iter().filter_map(|name| preflight::crd(&self.snapshot, name));
         let objects = csv.into_iter().map(|csv| (kinds::CSV, csv)).chain(crds.map(|crd| (kinds::CRD, crd)));
         let difference =
             compare(&objects.collect::<Vec<_>>(), diff::Version::of_bundle(&input.bundle), false)?;
-        diff::text(&difference, &mut io::stderr().lock())?;
+        diff::write_text(&difference, &mut stderr().lock())?;
         Ok(difference.breaks())
     }
 
@@ -104,12 +106,12 @@ impl State {
         clippy::type_complexity,
         reason = "the namespaces of the group or what is wrong with it, and everything else"
     )]
-    pub(in crate::cli) fn check(
+    pub(crate) fn check(
         &self,
         input: &Input,
         facts: &Facts,
         mode: Option<&InstallMode>,
-    ) -> (std::result::Result<Option<Vec<String>>, Box<Problem>>, Vec<Problem>) {
+    ) -> (std::result::Result<Option<Vec<String>>, Box<Diagnosis>>, Vec<Diagnosis>) {
         let mut problems = preflight::problems(&self.snapshot, &facts.candidate, &self.version);
         diagnose::olm(&self.snapshot, &mut problems);
         if !facts.candidate.is_upgrade {
@@ -119,13 +121,13 @@ impl State {
     }
 
     /// Returns the deployments of `objects` and of the bundle whose pods the API server rejects.
-    pub(super) async fn rejected_pods(
+    pub(crate) async fn rejected_pods(
         &self,
         cluster: &Cluster,
         input: &Input,
         facts: &Facts,
         objects: &[Value],
-    ) -> Vec<Problem> {
+    ) -> Vec<Diagnosis> {
         let csv = input.bundle.csv().map(|csv| csv.root.to_json()).unwrap_or_default();
         let strategy = list(&csv, "/spec/install/spec/deployments");
         let own = strategy.iter().map(|one| (string(one, "/name"), &one["spec"]));
@@ -136,7 +138,7 @@ impl State {
     }
 
     /// Compares the CRDs of the bundle with those of the cluster.
-    fn broken_crds(&self, input: &Input, facts: &Facts) -> Vec<Problem> {
+    fn broken_crds(&self, input: &Input, facts: &Facts) -> Vec<Diagnosis> {
         let mut found = Vec::new();
         for name in &facts.candidate.owned {
             let Some(existing) = preflight::crd(&self.snapshot, name) else { continue };
@@ -146,9 +148,9 @@ impl State {
                 continue;
             }
             let Ok(difference) = compare(&[(kinds::CRD, existing)], new, false) else { continue };
-            let mut text = Vec::new();
-            if difference.breaks() && diff::text(&difference, &mut text).is_ok() {
-                let mut problem = Problem::of_preflight(
+            let mut text = StripStream::new(Vec::new());
+            if difference.breaks() && diff::write_text(&difference, &mut text).is_ok() {
+                let mut problem = Diagnosis::of_preflight(
                     "crd-breaks-objects",
                     format!("CustomResourceDefinition `{name}`"),
                     format!("CRD `{name}` exists, and the bundle's version of it breaks existing objects"),
@@ -157,7 +159,7 @@ impl State {
                         .into(),
                 );
                 problem.evidence =
-                    String::from_utf8_lossy(&text).lines().map(str::to_owned).take(20).collect();
+                    String::from_utf8_lossy(&text.into_inner()).lines().map(str::to_owned).take(20).collect();
                 found.push(problem);
             }
         }
@@ -166,7 +168,7 @@ impl State {
 }
 
 /// Compares objects of the cluster with a new version.
-pub(super) fn compare(
+pub(crate) fn compare(
     objects: &[(Kind, &Value)],
     new: diff::Version,
     strict: bool,
@@ -180,10 +182,10 @@ pub(super) fn compare(
         manifests.extend(read::manifests::stream("cluster", object.to_string().as_bytes())?);
     }
     let old = diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));
-    let stored_versions = objects
-        .iter()
-        .flat_map(|(_, object)| strings(object, "/status/storedVersions"))
-        .map(str::to_owned)
-        .collect();
+    let stored_of = |object: &Value| -> Vec<String> {
+        strings(object, "/status/storedVersions").map(str::to_owned).collect()
+    };
+    let stored = objects.iter().map(|(_, object)| (name_of(object).to_owned(), stored_of(object)));
+    let stored_versions = diff::StoredVersions::OfCrds(stored.collect());
     Ok(diff::compare(old, new, &diff::Options { strict, stored_versions }))
 }

@@ -24,7 +24,7 @@ use super::request::Common;
   # Upgrade an operator that was installed with OLM v1
   bundle-tool run bundle-upgrade ./bundle --olm v1 --namespace gizmos \\
     --push-to registry.example.com/gizmo-bundle")]
-pub(in super::super) struct RunUpgrade {
+pub(crate) struct RunUpgrade {
     /// Version of OLM that the operator was installed with; v1 requires --push-to
     #[arg(long, value_name = "VERSION", value_enum, default_value_t = Olm::V0)]
     olm: Olm,
@@ -33,7 +33,7 @@ pub(in super::super) struct RunUpgrade {
 }
 
 impl RunUpgrade {
-    pub(in super::super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         RunBundle::upgrade(self.common, self.olm).run()
     }
 }

@@ -2,30 +2,34 @@
 
 use anyhow::{Result, bail};
 
-use super::checked::{Checked, ForV0, How, Read, nothing_created};
+use super::checked::{InstallMethod, LoadedBundle, V0Plan, ValidatedBundle, nothing_created};
 use super::content::Facts;
 use super::request::{Common, Wanted};
 use super::source::Input;
 use super::state::State;
-use crate::cli::cluster::{Printer, print_problems};
+use crate::cli::cluster::{Printer, print_problems, settings_for};
 use crate::cli::report::check_bundle;
-use crate::cluster::preflight::InstallMode;
+use crate::terminal::{ERROR, WARNING};
+use olm_cluster::preflight::InstallMode;
+use olm_rules::Selection;
 
 /// Installs a bundle with OLM v0, or upgrades to it.
-pub(super) struct Installer<'i> {
-    pub(super) common: &'i Common,
-    pub(super) install_mode: Option<&'i InstallMode>,
-    pub(super) index_image: Option<&'i str>,
-    pub(super) create_namespace: bool,
-    pub(super) is_dry_run: bool,
+pub(crate) struct Installer<'i> {
+    pub(crate) common: &'i Common,
+    pub(crate) install_mode: Option<&'i InstallMode>,
+    pub(crate) index_image: Option<&'i str>,
+    pub(crate) create_namespace: bool,
+    pub(crate) is_dry_run: bool,
 }
 
 impl Installer<'_> {
     /// Checks the bundle and the cluster, and builds what is requested.
-    pub(super) async fn check(&self, read: Read, printer: &mut Printer) -> Result<Checked> {
-        let Read { cluster, is_offline, registries, mut input, facts } = read;
+    pub(crate) async fn check(&self, read: LoadedBundle, printer: &mut Printer) -> Result<ValidatedBundle> {
+        let LoadedBundle { cluster, is_offline, registries, mut input, facts } = read;
         let namespace = &facts.candidate.namespace;
-        if !self.common.force && !check_bundle(&input.bundle)? {
+        let settings = settings_for(cluster.as_ref().filter(|_| !is_offline)).await;
+        let selection = Selection { settings, ..Selection::default() };
+        if !self.common.force && !check_bundle(&input.bundle, &selection)? {
             bail!(
                 "bundle {} is invalid and was not installed; use --force to install it anyway",
                 self.common.reference
@@ -55,8 +59,8 @@ impl Installer<'_> {
         let (request, uploads) =
             options.request(&mut input, &facts, wanted, state.as_ref(), &registries.options).await?;
         let objects = request.objects()?;
-        let how = How::V0(Box::new(ForV0 { request, input, state }));
-        Ok(Checked { cluster, registries, facts, objects, uploads, how })
+        let method = InstallMethod::V0(Box::new(V0Plan { request, input, state }));
+        Ok(ValidatedBundle { cluster, registries, facts, objects, uploads, method })
     }
 
     /// Returns the namespaces that the install mode names, none for all.
@@ -81,12 +85,12 @@ impl Installer<'_> {
         printer.finish();
         match group {
             Ok(targets) if problems.is_empty() || self.common.force || is_offline => {
-                print_problems("warning", &problems)?;
+                print_problems(WARNING, &problems)?;
                 Ok(targets)
             }
             group => {
                 problems.extend(group.err().map(|problem| *problem));
-                print_problems("error", &problems)?;
+                print_problems(ERROR, &problems)?;
                 Err(nothing_created(&problems))
             }
         }

@@ -1,47 +1,46 @@
 //! `run bundle --olm v1` and `run bundle-upgrade --olm v1`: installs a bundle with OLM v1, and upgrades to one.
 
-use std::io;
-
 use anyhow::{Result, bail};
 use oci_images::registry::Repository;
 use serde_json::{Map, Value};
 
-use super::checked::{Checked, How, Read};
+use super::checked::{InstallMethod, LoadedBundle, ValidatedBundle};
 use super::content::{self, Facts};
-use super::preview::{DryRun, Preview};
+use super::dry_run::{DryRun, DryRunArgs};
 use super::request::{Common, tagged};
 use super::source::{self, Input, Uploads};
 use super::state::compare;
-use crate::cli::cluster::Printer;
-use crate::cli::report::check_bundle_with;
-use crate::cluster::manifests::{catalog_name, is_ours, labels};
-use crate::cluster::preflight::InstallMode;
-use crate::cluster::snapshot::string;
-use crate::cluster::v1::install;
-use crate::cluster::v1::manifests::{ClusterCatalog, ClusterExtension, namespace};
-use crate::cluster::{Cluster, kinds};
+use crate::cli::cluster::{Printer, settings_for};
+use crate::cli::report::check_bundle;
 use crate::diff;
-use crate::model::Bundle;
-use crate::report::Suite;
-use crate::rules::{Extension, Selection};
+use crate::terminal::stderr;
+use olm_cluster::manifests::{catalog_name, is_ours, labels};
+use olm_cluster::preflight::InstallMode;
+use olm_cluster::snapshot::string;
+use olm_cluster::v1::install;
+use olm_cluster::v1::manifests::{ClusterCatalog, ClusterExtension, namespace};
+use olm_cluster::{Cluster, kinds};
+use olm_model::Bundle;
+use olm_model::report::Suite;
+use olm_rules::{Extension, Selection, Settings};
 
 /// Installs a bundle with OLM v1, or upgrades to it.
-pub(super) struct Installer<'i> {
+pub(crate) struct Installer<'i> {
     common: &'i Common,
     /// The repository of the images.
     push_to: &'i str,
     install_mode: Option<&'i InstallMode>,
     create_namespace: bool,
-    preview: Preview,
+    dry_run_args: DryRunArgs,
 }
 
 impl<'i> Installer<'i> {
     /// Checks the options before anything is read.
-    pub(super) fn new(
+    pub(crate) fn new(
         common: &'i Common,
         install_mode: Option<&'i InstallMode>,
         create_namespace: bool,
-        preview: Preview,
+        dry_run_args: DryRunArgs,
     ) -> Result<Self> {
         let pods = &common.options.pods;
         if pods.opm_image.is_some() || pods.pull_secret_name.is_some() {
@@ -52,22 +51,22 @@ impl<'i> Installer<'i> {
         };
         Repository::parse(push_to)?;
         config(install_mode, "")?;
-        Ok(Self { common, push_to, install_mode, create_namespace, preview })
+        Ok(Self { common, push_to, install_mode, create_namespace, dry_run_args })
     }
 
     /// Checks the bundle and the cluster, and builds what is requested.
-    pub(super) async fn check(&self, read: Read, printer: &mut Printer) -> Result<Checked> {
-        let Read { cluster, registries, mut input, facts, .. } = read;
+    pub(crate) async fn check(&self, read: LoadedBundle, printer: &mut Printer) -> Result<ValidatedBundle> {
+        let LoadedBundle { cluster, registries, mut input, facts, .. } = read;
         let requested = self.requested(cluster.as_ref(), &input, &facts, printer).await?;
         let mut uploads = Uploads::default();
         let index = format!("{}-index", tagged(self.push_to, &facts.version));
-        let image = if self.preview.dry_run.is_none() {
+        let image = if self.dry_run_args.dry_run.is_none() {
             self.build(&mut input, &facts, &requested.replaces, &index, &mut uploads)?
         } else {
             index
         };
         let objects = objects(&facts, &image, requested);
-        Ok(Checked { cluster, registries, facts, objects, uploads, how: How::V1 })
+        Ok(ValidatedBundle { cluster, registries, facts, objects, uploads, method: InstallMethod::V1 })
     }
 
     /// Checks the cluster and the bundle, and returns what is requested.
@@ -85,7 +84,8 @@ impl<'i> Installer<'i> {
             create_namespace: self.create_namespace,
             ..Requested::default()
         };
-        if let Some(cluster) = cluster.filter(|_| self.preview.dry_run != Some(DryRun::Client)) {
+        let used = cluster.filter(|_| self.dry_run_args.dry_run != Some(DryRun::Client));
+        if let Some(cluster) = used {
             printer.step("checking the cluster");
             requested.create_namespace =
                 check_cluster(cluster, package, namespace, self.create_namespace).await?;
@@ -96,7 +96,8 @@ impl<'i> Installer<'i> {
             }
         }
         printer.finish();
-        if !self.common.force && !check(&input.bundle, &requested.config, namespace)? {
+        let settings = settings_for(used).await;
+        if !self.common.force && !check(&input.bundle, &requested.config, namespace, settings)? {
             bail!(
                 "OLM v1 rejects bundle {}, and nothing was created; use --force to install it anyway",
                 self.common.reference
@@ -158,11 +159,11 @@ fn config(mode: Option<&InstallMode>, namespace: &str) -> Result<Map<String, Val
 }
 
 /// Validates a bundle and its configuration with the rules of OLM v1; prints the errors. Returns whether there are none.
-fn check(bundle: &Bundle, config: &Map<String, Value>, namespace: &str) -> Result<bool> {
-    let mut selection = Selection { suites: vec![Suite::Olmv1], ..Selection::default() };
-    selection.settings.extension =
-        Some(Extension { config: config.clone(), namespace: Some(namespace.to_owned()) });
-    check_bundle_with(bundle, &selection)
+fn check(bundle: &Bundle, config: &Map<String, Value>, namespace: &str, settings: Settings) -> Result<bool> {
+    let extension = Some(Extension { config: config.clone(), namespace: Some(namespace.to_owned()) });
+    let settings = Settings { extension, ..settings };
+    let selection = Selection { suites: vec![Suite::Olmv1], settings, ..Selection::default() };
+    check_bundle(bundle, &selection)
 }
 
 /// Checks that a cluster has OLM v1, and that nothing of this package is there that was created otherwise. Returns whether
@@ -234,7 +235,7 @@ async fn breaks(cluster: &Cluster, input: &Input, facts: &Facts) -> Result<bool>
     let objects: Vec<_> = crds.iter().map(|crd| (kinds::CRD, crd)).collect();
     let new = input.bundle.of_kind("CustomResourceDefinition").map(|crd| crd.root);
     let difference = compare(&objects, diff::Version::of_objects(new), true)?;
-    diff::text(&difference, &mut io::stderr().lock())?;
+    diff::write_text(&difference, &mut stderr().lock())?;
     Ok(difference.breaks())
 }
 

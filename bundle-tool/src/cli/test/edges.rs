@@ -5,39 +5,40 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::catalog::upgrade::{Edge as Permission, permitted};
-use crate::catalog::validate::{Channel, Linked, heads, link};
 use crate::cli::bundles;
 use crate::cli::catalog::{contents, edges, load};
-use crate::cli::images::Registries;
+use crate::cli::images::RegistryArgs;
 use crate::cli::run::source::Input;
-use crate::model::catalog::Bundle;
-use crate::read;
+use olm_catalog::upgrade::{Edge as Permission, permitted};
+use olm_catalog::validate::{Channel, PackageGraph, heads, resolve};
+use olm_model::catalog::Bundle;
+use olm_model::disk;
+use olm_rules::Selection;
 
 /// The maximum number of upgrades that are tested.
 const MAX_EDGES: usize = 500;
 
 /// An upgrade to test.
 #[derive(Debug)]
-pub(super) struct Edge {
-    pub(super) from: Place,
-    pub(super) to: Place,
-    /// What permits it; nothing between two bundles that were given.
-    pub(super) by: Option<Permission>,
+pub(crate) struct Edge {
+    pub(crate) from: BundleSource,
+    pub(crate) to: BundleSource,
+    /// What permits it; `None` between two bundles that were given.
+    pub(crate) by: Option<Permission>,
 }
 
 /// Where a bundle is found.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(crate) enum BundleSource {
     /// A directory, an archive or an image.
     Reference(String),
     /// The catalog contains its manifests.
     Catalog(Arc<Bundle>),
 }
 
-impl Place {
+impl BundleSource {
     /// Reads the bundle.
-    pub(super) async fn read(self, registries: &Registries) -> Result<Input> {
+    pub(crate) async fn read(self, registries: &RegistryArgs) -> Result<Input> {
         match self {
             Self::Reference(reference) => Input::read(&reference, registries).await,
             Self::Catalog(blob) => Ok(Input::of_bundle(contents::bundle(&blob).0)),
@@ -45,7 +46,7 @@ impl Place {
     }
 
     /// Returns the name of the bundle, or where it is.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Reference(reference) => reference.clone(),
             Self::Catalog(blob) => blob.name.clone(),
@@ -54,24 +55,24 @@ impl Place {
 }
 
 /// Which upgrades of a catalog are tested.
-pub(super) struct Choice<'c> {
-    pub(super) catalog: &'c str,
-    pub(super) package: Option<&'c str>,
-    pub(super) channel: Option<&'c str>,
+pub(crate) struct EdgeArgs<'c> {
+    pub(crate) catalog: &'c str,
+    pub(crate) package: Option<&'c str>,
+    pub(crate) channel: Option<&'c str>,
     /// Directories of bundles.
-    pub(super) bundles: &'c [PathBuf],
+    pub(crate) bundles: &'c [PathBuf],
     /// Whether all upgrades that the edges of the channel permit are tested.
-    pub(super) all: bool,
+    pub(crate) all: bool,
     /// Whether the bundles are pushed, which needs their images or directories.
-    pub(super) pushes: bool,
+    pub(crate) pushes: bool,
 }
 
 /// Returns the upgrades of a channel, with the channel's name.
-pub(super) fn of_catalog(choice: &Choice<'_>, registries: &Registries) -> Result<(String, Vec<Edge>)> {
+pub(crate) fn of_catalog(choice: &EdgeArgs<'_>, registries: &RegistryArgs) -> Result<(String, Vec<Edge>)> {
     let failed = || format!("failed to read {}", choice.catalog);
     let sources = load::sources(choice.catalog, registries).with_context(failed)?;
     let (blobs, kept) = contents::read(sources, Arc::new).with_context(failed)?;
-    let (mut packages, _) = link(&blobs);
+    let (mut packages, _) = resolve(&blobs);
     load::select([&mut packages], choice.package)?;
     let mut packages = packages.into_iter();
     let (Some((package, linked)), None) = (packages.next(), packages.next()) else {
@@ -82,17 +83,17 @@ pub(super) fn of_catalog(choice: &Choice<'_>, registries: &Registries) -> Result
         bail!("channel `{name}` is not in package `{package}` of {}", choice.catalog);
     };
     let directories = directories(choice.bundles)?;
-    let place = |bundle: &str| -> Result<Place> {
+    let place = |bundle: &str| -> Result<BundleSource> {
         if let Some(path) = directories.get(&(package.to_owned(), bundle.to_owned())) {
-            return Ok(Place::Reference(path.display().to_string()));
+            return Ok(BundleSource::Reference(path.display().to_string()));
         }
         let blob = kept.get(&(package.to_owned(), bundle.to_owned()));
         let Some(blob) = blob else { bail!("bundle `{bundle}` is not in {}", choice.catalog) };
         let has_manifests = !contents::objects(blob).is_empty();
         match (has_manifests && !choice.pushes, blob.image.as_str()) {
-            (true, _) => Ok(Place::Catalog(blob.clone())),
+            (true, _) => Ok(BundleSource::Catalog(blob.clone())),
             (false, "") => bail!("bundle `{bundle}` has no image: add its directory with --bundles"),
-            (false, image) => Ok(Place::Reference(image.to_owned())),
+            (false, image) => Ok(BundleSource::Reference(image.to_owned())),
         }
     };
     let chosen = if choice.all { all(&linked, channel)? } else { vec![last(&linked, channel)?] };
@@ -109,7 +110,7 @@ pub(super) fn of_catalog(choice: &Choice<'_>, registries: &Registries) -> Result
 type Chosen<'b> = (&'b str, &'b str, Permission);
 
 /// Returns all upgrades that a channel permits, the oldest first.
-fn all<'b>(linked: &Linked<'b>, channel: &'b Channel) -> Result<Vec<Chosen<'b>>> {
+fn all<'b>(linked: &PackageGraph<'b>, channel: &'b Channel) -> Result<Vec<Chosen<'b>>> {
     let version = |name: &str| linked.bundles.get(name).and_then(|bundle| bundle.version.clone());
     let mut found: Vec<Chosen<'b>> = permitted(linked, channel, |name| linked.bundles.contains_key(name))?
         .into_iter()
@@ -124,7 +125,7 @@ fn all<'b>(linked: &Linked<'b>, channel: &'b Channel) -> Result<Vec<Chosen<'b>>>
 
 /// Returns the upgrade to the head of a channel from the version before it: the one that the head replaces, or the highest that
 /// it skips.
-fn last<'b>(linked: &Linked<'b>, channel: &'b Channel) -> Result<Chosen<'b>> {
+fn last<'b>(linked: &PackageGraph<'b>, channel: &'b Channel) -> Result<Chosen<'b>> {
     let version = |name: &str| linked.bundles.get(name).and_then(|bundle| bundle.version.as_ref());
     let head = heads(channel).into_iter().max_by_key(|entry| version(&entry.name));
     let Some(head) = head else { bail!("channel `{}` has no head", channel.name) };
@@ -139,12 +140,12 @@ fn directories(roots: &[PathBuf]) -> Result<contents::Kept<PathBuf>> {
     let mut found = contents::Kept::new();
     for root in roots {
         let paths =
-            read::format::bundles_in(root).with_context(|| format!("failed to read {}", root.display()))?;
+            disk::format::bundles_in(root).with_context(|| format!("failed to read {}", root.display()))?;
         if paths.is_empty() {
             bail!("{} contains no bundles: expected directories with manifests/", root.display());
         }
         for path in paths {
-            let bundle = bundles::directory(&path.display().to_string())?;
+            let bundle = bundles::directory(&path.display().to_string(), &Selection::default())?;
             found.extend(edges::key_of(&bundle).map(|key| (key, path)));
         }
     }

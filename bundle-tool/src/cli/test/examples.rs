@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use crate::model::csv::{ClusterServiceVersion, CrdDescription};
-use crate::{read, scorecard};
+use olm_model::csv::{ClusterServiceVersion, CrdDescription};
+use olm_model::disk;
+use olm_rules::scorecard;
 
 /// The maximum number of samples.
 const MAX_SAMPLES: usize = 100;
 
 /// Reads the samples of --samples, each of which has to name what it is.
-pub(super) fn of_file(path: &Path) -> Result<Vec<Value>> {
-    let documents = read::manifests::files(path, vec![PathBuf::from(path)])?;
+pub(crate) fn of_file(path: &Path) -> Result<Vec<Value>> {
+    let documents = disk::manifests::files(path, vec![PathBuf::from(path)])?;
     if documents.is_empty() || documents.len() > MAX_SAMPLES {
         bail!("{} contains {} samples: expected 1 to {MAX_SAMPLES}", path.display(), documents.len());
     }
@@ -34,7 +35,7 @@ pub(super) fn of_file(path: &Path) -> Result<Vec<Value>> {
 }
 
 /// Returns the examples of the kinds that an operator owns, and appends to `notes` which are omitted.
-pub(super) fn of_operator(csv: &ClusterServiceVersion, notes: &mut Vec<String>) -> Result<Vec<Value>> {
+pub(crate) fn of_operator(csv: &ClusterServiceVersion, notes: &mut Vec<String>) -> Result<Vec<Value>> {
     let mut examples = scorecard::examples(csv).map_err(anyhow::Error::msg)?;
     let all = examples.len();
     let owned = &csv.spec.customresourcedefinitions.owned;

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use super::exit::Exit;
 
 #[derive(Debug, Args)]
-pub(super) struct Test {
+pub(crate) struct Test {
     #[command(subcommand)]
     command: Command,
 }
@@ -22,7 +22,7 @@ enum Command {
 }
 
 impl Test {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Upgrade(command) => command.run(),
         }

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::cli::exit::Exit;
-use crate::cluster::Problem;
-use crate::cluster::samples::Kept;
-use crate::model::text::printable;
+use kube_yaml::text::{printable, write_json};
+use olm_cluster::Diagnosis;
+use olm_cluster::samples::Kept;
 
 /// How a test ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// The upgrade kept everything.
     Passed,
     /// The upgrade failed, or lost something.
@@ -23,24 +23,24 @@ pub(super) enum Verdict {
 
 /// One tested upgrade.
 #[derive(Debug, Serialize)]
-pub(super) struct Upgrade {
-    pub(super) from: String,
-    pub(super) to: String,
+pub(crate) struct Upgrade {
+    pub(crate) from: String,
+    pub(crate) to: String,
     /// What permits it in the catalog.
-    pub(super) edge: Option<String>,
-    pub(super) verdict: Verdict,
+    pub(crate) edge: Option<String>,
+    pub(crate) verdict: Verdict,
     /// Why it failed as a whole, or could not be tried.
-    pub(super) reason: Option<String>,
+    pub(crate) reason: Option<String>,
     /// Why what was created for it was not removed.
-    pub(super) cleanup_error: Option<String>,
+    pub(crate) cleanup_error: Option<String>,
     /// What `doctor` would report.
-    pub(super) problem: Option<Problem>,
-    pub(super) samples: Vec<Kept>,
-    pub(super) notes: Vec<String>,
+    pub(crate) problem: Option<Diagnosis>,
+    pub(crate) samples: Vec<Kept>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Upgrade {
-    pub(super) fn new(from: String, to: String, edge: Option<String>) -> Self {
+    pub(crate) fn new(from: String, to: String, edge: Option<String>) -> Self {
         Self {
             from,
             to,
@@ -55,14 +55,14 @@ impl Upgrade {
     }
 
     /// Sets why the upgrade was not tried, if it was not.
-    pub(super) fn untested(&mut self, reason: &str) {
+    pub(crate) fn untested(&mut self, reason: &str) {
         if self.verdict == Verdict::Untested && self.reason.is_none() {
             self.reason = Some(reason.to_owned());
         }
     }
 
     /// Returns the upgrade and its verdict on one line.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let edge = self.edge.as_ref().map_or_else(String::new, |edge| format!(" ({edge})"));
         let verdict = match self.verdict {
             Verdict::Passed => "passed",
@@ -75,7 +75,7 @@ impl Upgrade {
 }
 
 /// Writes the upgrades as text.
-pub(super) fn text(upgrades: &[Upgrade], out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_text(upgrades: &[Upgrade], out: &mut impl Write) -> io::Result<()> {
     for upgrade in upgrades {
         writeln!(out, "{}", printable(&upgrade.line()))?;
         for kept in &upgrade.samples {
@@ -109,15 +109,14 @@ pub(super) fn text(upgrades: &[Upgrade], out: &mut impl Write) -> io::Result<()>
 }
 
 /// Writes the upgrades as a JSON document.
-pub(super) fn json(package: &str, upgrades: &[Upgrade], out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn json(package: &str, upgrades: &[Upgrade], out: &mut impl Write) -> io::Result<()> {
     let document = serde_json::json!({"version": 1, "package": package, "upgrades": upgrades});
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    write_json(&document, out)
 }
 
 /// Returns the exit status: 2 if some upgrade could not be tried, 1 if some failed, 2 if all passed and something was not
 /// removed.
-pub(super) fn exit(upgrades: &[Upgrade]) -> Exit {
+pub(crate) fn exit(upgrades: &[Upgrade]) -> Exit {
     let has = |verdict| upgrades.iter().any(|one| one.verdict == verdict);
     if has(Verdict::Untested) {
         Exit::Failure

@@ -8,14 +8,14 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use serde_json::Value;
 
-use super::edges::{self, Choice, Edge, Place};
+use super::edges::{self, BundleSource, Edge, EdgeArgs};
 use super::examples;
 use super::report::{self, Upgrade, Verdict};
-use crate::cli::cluster::{Printer, print_failure, print_problem, print_problems};
+use crate::cli::cluster::{Printer, print_failure, print_problem, print_problems, settings_for};
+use crate::cli::error_help::with_help;
 use crate::cli::exit::{Exit, print_error};
 use crate::cli::format::{Format, OutputOption};
-use crate::cli::images::Registries;
-use crate::cli::remedy::with_help;
+use crate::cli::images::RegistryArgs;
 use crate::cli::report::check_bundle;
 use crate::cli::run::content::{Facts, facts};
 use crate::cli::run::request::{Options, Wanted};
@@ -24,13 +24,17 @@ use crate::cli::run::state::State;
 use crate::cli::runtime::runtime;
 use crate::cli::signals::interrupted;
 use crate::cli::versions::Versions;
-use crate::cluster::cleanup::{self, Item, Plan};
-use crate::cluster::install::{Changes, Failure, Installation, Report};
-use crate::cluster::preflight::{InstallMode, denied};
-use crate::cluster::samples::{self, Sample};
-use crate::cluster::snapshot::name_of;
-use crate::cluster::{Cluster, Deadline, Error, kinds};
-use crate::model::csv::ClusterServiceVersion;
+use crate::terminal::{ERROR, HELP, NOTE, stderr};
+use olm_cluster::cleanup;
+use olm_cluster::cleanup::{Item, Plan};
+use olm_cluster::install::{Changes, Failure, Installation, Report};
+use olm_cluster::preflight::{InstallMode, denied};
+use olm_cluster::samples;
+use olm_cluster::samples::Sample;
+use olm_cluster::snapshot::name_of;
+use olm_cluster::{Cluster, Deadline, Error, kinds};
+use olm_model::csv::ClusterServiceVersion;
+use olm_rules::Selection;
 
 /// What is removed with the operator.
 const CLEANUP: cleanup::Options = cleanup::Options { crds: true, operator_group: true };
@@ -67,7 +71,7 @@ const CLEANUP: cleanup::Options = cleanup::Options { crds: true, operator_group:
     "Directory of a bundle of the catalog, or of bundles at most three levels below (repeatable) [default: what the catalog \
      contains as olm.bundle.object, or the images of its bundles]")))]
 #[command(mut_arg("package", |argument| argument.help("Package of the catalog [default: the only one]")))]
-pub(super) struct TestUpgrade {
+pub(crate) struct TestUpgrade {
     #[command(flatten)]
     versions: Versions,
     /// Test every upgrade that the edges of the channel permit, one after another
@@ -92,7 +96,7 @@ pub(super) struct TestUpgrade {
 }
 
 impl TestUpgrade {
-    pub(super) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self) -> Result<Exit> {
         self.options.connection.check_namespace()?;
         let access = &self.options.access;
         let namespace = self.options.connection.namespace.as_deref();
@@ -139,7 +143,7 @@ impl TestUpgrade {
         }
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
-            Format::Text => report::text(&upgrades, &mut out)?,
+            Format::Text => report::write_text(&upgrades, &mut out)?,
             Format::Json => report::json(&test.left.package, &upgrades, &mut out)?,
         }
         out.flush()?;
@@ -150,13 +154,13 @@ impl TestUpgrade {
     }
 
     /// Returns the upgrades to test, and the channel to subscribe to.
-    fn edges(&self, registries: &Registries) -> Result<(Option<String>, Vec<Edge>)> {
+    fn edges(&self, registries: &RegistryArgs) -> Result<(Option<String>, Vec<Edge>)> {
         if let Some((old, new)) = self.versions.pair() {
-            let place = |reference: &str| Place::Reference(reference.to_owned());
+            let place = |reference: &str| BundleSource::Reference(reference.to_owned());
             let edge = Edge { from: place(old), to: place(new), by: None };
             return Ok((self.options.channel.clone(), vec![edge]));
         }
-        let choice = Choice {
+        let choice = EdgeArgs {
             catalog: self.versions.catalog.as_deref().unwrap_or_default(),
             package: self.versions.package.as_deref(),
             channel: self.options.channel.as_deref(),
@@ -208,10 +212,10 @@ impl Left {
             return Ok(());
         }
         let (package, namespace) = (&self.package, &self.namespace);
-        let mut out = io::stderr().lock();
+        let mut out = stderr().lock();
         let mut left = vec![format!("package `{package}` with its CRDs in namespace `{namespace}`")];
         left.extend(self.samples.iter().map(Sample::name));
-        writeln!(out, "note: not removed: {}", left.join(", "))?;
+        writeln!(out, "{NOTE} not removed: {}", left.join(", "))?;
         let delete = if self.is_created {
             format!(", then `kubectl delete namespace {namespace}`")
         } else {
@@ -219,7 +223,7 @@ impl Left {
         };
         writeln!(
             out,
-            "help: remove it with `bundle-tool cleanup {package} -n {namespace} --delete-crds`{delete}"
+            "{HELP} remove it with `bundle-tool cleanup {package} -n {namespace} --delete-crds`{delete}"
         )
     }
 }
@@ -228,7 +232,7 @@ impl Left {
 struct Test<'t> {
     command: &'t TestUpgrade,
     cluster: &'t Cluster,
-    registries: &'t Registries,
+    registries: &'t RegistryArgs,
     channel: Option<String>,
     samples: Option<Vec<Value>>,
     printer: Printer,
@@ -314,7 +318,7 @@ impl Test<'_> {
                 print_failure(&failure)?;
                 upgrade.verdict = Verdict::Failed;
                 upgrade.reason = Some(failure.to_string());
-                if let Failure::Problem { problem, .. } = failure {
+                if let Failure::Diagnosis { problem, .. } = failure {
                     upgrade.problem = Some(*problem);
                 }
                 return Ok(());
@@ -332,14 +336,16 @@ impl Test<'_> {
     }
 
     /// Reads and validates a bundle.
-    async fn version(&mut self, place: Place) -> Result<Version> {
+    async fn version(&mut self, place: BundleSource) -> Result<Version> {
         let name = place.name();
         let input = place.read(&self.registries.for_another_task(self.command.options.timeout)).await?;
         let mut facts = facts(&input.bundle, "", self.channel.as_deref())?;
         let chosen = self.command.options.connection.namespace.clone();
         self.left.namespace = chosen.unwrap_or_else(|| own_namespace(&facts.candidate.package));
         self.printer.finish();
-        if !self.command.force && !check_bundle(&input.bundle)? {
+        let selection =
+            Selection { settings: settings_for(Some(self.cluster)).await, ..Selection::default() };
+        if !self.command.force && !check_bundle(&input.bundle, &selection)? {
             bail!("bundle {name} is invalid and was not installed; use --force to install it anyway");
         }
         facts.candidate.namespace.clone_from(&self.left.namespace);
@@ -380,7 +386,7 @@ impl Test<'_> {
         }
         let printer = &mut self.printer;
         let show = &mut |text: String| printer.step(&text);
-        let snapshot = cleanup::look(self.cluster, &self.left.package, namespace, show).await?;
+        let snapshot = cleanup::observe(self.cluster, &self.left.package, namespace, show).await?;
         let plan = cleanup::plan(&snapshot, &self.left.package, namespace, CLEANUP);
         let csv = snapshot.within(kinds::CSV, namespace).map(name_of).find(|name| csvs.contains(name));
         let existing = [plan.first, plan.rest].concat().into_iter().next();
@@ -408,7 +414,7 @@ impl Test<'_> {
             (group, mut problems) => {
                 problems.extend(group.err().map(|problem| *problem));
                 self.printer.finish();
-                print_problems("error", &problems)?;
+                print_problems(ERROR, &problems)?;
                 bail!("the checks of {} failed", facts.candidate.csv);
             }
         };
@@ -427,7 +433,7 @@ impl Test<'_> {
             && !command.force
         {
             self.printer.finish();
-            print_problems("error", &[problem])?;
+            print_problems(ERROR, &[problem])?;
             bail!("the checks of {} failed", facts.candidate.csv);
         }
         uploads.push(&registries, &mut Vec::new()).await?;
@@ -462,7 +468,7 @@ impl Test<'_> {
             let printer = &mut self.printer;
             let show = &mut |text: String| printer.step(&text);
             let look = async |show: &mut dyn FnMut(String)| {
-                cleanup::look(self.cluster, package, namespace, show).await
+                cleanup::observe(self.cluster, package, namespace, show).await
             };
             let snapshot = deadline.retry(Error::is_temporary, show, look).await?;
             let mut plan = cleanup::plan(&snapshot, package, namespace, CLEANUP);
@@ -485,7 +491,7 @@ impl Test<'_> {
                 Ok(()) => {}
                 Err(cleanup::Failure::Blocked(problem)) => {
                     self.printer.finish();
-                    print_problem(&mut io::stderr().lock(), "error", &problem, "")?;
+                    print_problem(&mut stderr().lock(), ERROR, &problem, "")?;
                     bail!("{package} was not removed completely");
                 }
                 Err(failure) => return Err(failure.into()),

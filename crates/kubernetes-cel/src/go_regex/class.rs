@@ -11,7 +11,7 @@ const POSIX: &[&str] = &[
 ];
 
 /// Reads the class that `rest` begins with; returns its translation and what follows.
-pub(super) fn class(rest: &str) -> Result<(String, &str), RegexError> {
+pub(crate) fn class(rest: &str) -> Result<(String, &str), RegexError> {
     let mut here = &rest[1..];
     let mut translated = String::from("[");
     if let Some(after) = here.strip_prefix('^') {
@@ -79,7 +79,7 @@ fn posix(rest: &str) -> Result<Option<(String, &str)>, RegexError> {
     Ok(Some((format!("[:{name}:]"), &inner[end + 2..])))
 }
 
-/// The next character; nothing at the end of the expression.
+/// Returns the next character; `None` at the end of the expression.
 fn character(rest: &str) -> Option<Result<(u32, &str), RegexError>> {
     let mut chars = rest.chars();
     let first = chars.next()?;

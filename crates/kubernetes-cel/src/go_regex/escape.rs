@@ -5,9 +5,9 @@ use super::unicode;
 
 /// A set of characters that has a name: `\d`, `\pL`.
 ///
-/// Returns its translation, to be put within brackets, and what follows; nothing where `rest`, which begins with a
+/// Returns its translation, to be put within brackets, and what follows; `None` if `rest`, which begins with a
 /// backslash, is no such set.
-pub(super) fn set(rest: &str) -> Result<Option<(String, &str)>, RegexError> {
+pub(crate) fn set(rest: &str) -> Result<Option<(String, &str)>, RegexError> {
     let mut chars = rest[1..].chars();
     let letter = chars.next();
     let named = match letter {
@@ -46,7 +46,7 @@ fn property<'t>(whole: &'t str, negated: bool, rest: &'t str) -> Result<(String,
 
 /// One character, escaped; `rest` begins with the backslash. The character is a number because Go lets it be a
 /// surrogate, which Rust's characters cannot be.
-pub(super) fn character(rest: &str) -> Result<(u32, &str), RegexError> {
+pub(crate) fn character(rest: &str) -> Result<(u32, &str), RegexError> {
     let mut chars = rest[1..].chars();
     let Some(first) = chars.next() else { return Err(RegexError::TrailingBackslash) };
     let after = chars.as_str();

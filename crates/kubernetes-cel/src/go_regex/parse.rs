@@ -123,12 +123,12 @@ struct Parser<'t> {
     translated: String,
     groups: Vec<Group>,
     current: Group,
-    /// Where the last repetition began, if nothing stands behind it.
+    /// Where the last repetition began, if nothing follows it.
     last_repeat: Option<&'t str>,
 }
 
 /// Reads `pattern`; returns it in Rust's dialect, and its weight.
-pub(super) fn parse(pattern: &str) -> Result<(String, u64), RegexError> {
+pub(crate) fn parse(pattern: &str) -> Result<(String, u64), RegexError> {
     let mut parser = Parser {
         rest: pattern,
         translated: String::with_capacity(pattern.len() + 16),
@@ -403,7 +403,7 @@ fn counts(rest: &str) -> Option<Counts<'_>> {
     Some((maximum.and(minimum), maximum, after))
 }
 
-/// A decimal number without leading zeros; the number is nothing where it has more than eight digits.
+/// Parses a decimal number without leading zeros; the number is `None` if it has more than eight digits.
 fn number(rest: &str) -> Option<(Option<u64>, &str)> {
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let (text, after) = rest.split_at(digits);

@@ -69,7 +69,7 @@ const SCRIPTS: &str = "Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan 
     Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square";
 
 /// The class in Rust's dialect, without `\p` and braces; `None` if Go does not know the name.
-pub(super) fn table(name: &str) -> Option<String> {
+pub(crate) fn table(name: &str) -> Option<String> {
     let wanted = canonical(name);
     match wanted.as_str() {
         "any" | "ascii" | "assigned" => return Some(wanted),

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn this_test_has_one_architecture() {
+    fn own_program_has_one_architecture() {
         let mut files = FileMap::new();
         files.collect(&std::env::current_exe().unwrap(), "test").unwrap();
         assert_eq!(architectures(&files).unwrap().len(), 1);

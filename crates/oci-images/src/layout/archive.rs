@@ -1,21 +1,23 @@
 //! OCI layouts as archives: one tar file with the content of a layout's directory.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead as _, BufReader, Read};
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom};
 use std::path::Path;
 
 use tar::{Builder, EntryType, Header};
 
 use super::artifact::Artifact;
 use super::blob::{Blob, DOCUMENT_LIMIT};
+use super::docker_archive;
 use super::error::Error;
 use super::oci_layout::{OciLayout, Storage, blob_path};
 use super::regular::open_regular;
-use super::writer::{MARKER, index_with};
+use super::writer::{MARKER, MARKER_NAME, index_with};
 use atomic_files::Pending;
 
 /// The maximum number of entries in an archive, of any type.
-pub(super) const MAX_MEMBERS: usize = 100_000;
+pub(crate) const MAX_MEMBERS: usize = 100_000;
 
 /// Opens the OCI archive `path`. Its blobs are read from the archive; nothing is unpacked.
 ///
@@ -32,7 +34,21 @@ pub fn open_archive(path: &Path) -> Result<OciLayout, Error> {
     let index = document.ok_or_else(|| {
         Error::malformed(path.display().to_string(), "OCI archive", "index.json is missing")
     })?;
-    OciLayout::new(path, &index, Storage::Archive(members))
+    let marker = match members.get(MARKER_NAME) {
+        Some((offset, size)) if *size <= DOCUMENT_LIMIT => {
+            let (mut file, _) = open_regular(path)?;
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(*offset)).map_err(Error::read(path))?;
+            file.take(*size).read_to_end(&mut bytes).map_err(Error::read(path))?;
+            Some(bytes)
+        }
+        Some(_) => {
+            let what = format!("{MARKER_NAME} in {}", path.display());
+            return Err(Error::TooLarge { what, limit: DOCUMENT_LIMIT });
+        }
+        None => None,
+    };
+    OciLayout::new(path, &index, marker.as_deref(), Storage::Archive(members))
 }
 
 /// Offset and size of the members of an archive by path.
@@ -44,17 +60,17 @@ const COMPRESSED: [&[u8]; 4] =
 
 /// What an archive contains.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(crate) struct Scan {
     /// The regular files.
-    pub(super) members: Members,
+    pub(crate) members: Members,
     /// The targets of symbolic and hard links by path, as the archive writes them; `true` for hard links.
-    pub(super) links: BTreeMap<String, (String, bool)>,
+    pub(crate) links: BTreeMap<String, (String, bool)>,
     /// The document that was asked for.
-    pub(super) document: Option<Vec<u8>>,
+    pub(crate) document: Option<Vec<u8>>,
 }
 
 /// Lists the regular files and the links in the archive `path`, an `expected` one, and reads the file called `document`.
-pub(super) fn scan(
+pub(crate) fn scan(
     path: &Path,
     expected: &'static str,
     document: &str,
@@ -128,6 +144,7 @@ pub(super) fn scan(
 /// not match its descriptor.
 pub fn write_archive(path: &Path, artifact: impl Into<Artifact>, image_name: &str) -> Result<(), Error> {
     let artifact = artifact.into();
+    require_archive(path)?;
     let mut archive = Builder::new(Pending::new(path)?);
     let blobs: BTreeMap<_, _> = artifact
         .all_blobs()
@@ -142,21 +159,44 @@ pub fn write_archive(path: &Path, artifact: impl Into<Artifact>, image_name: &st
         append_blob(&mut archive, &name, blob)?;
     }
     for (name, bytes) in
-        [("index.json", index_with(None, &artifact, image_name)?), ("oci-layout", MARKER.to_vec())]
+        [("index.json", index_with(None, &artifact, image_name)?), (MARKER_NAME, MARKER.to_vec())]
     {
         append(&mut archive, name, EntryType::Regular, bytes.len() as u64, bytes.as_slice())?;
     }
     commit(archive, path)
 }
 
+/// Rejects a file that would be replaced and is not an archive of images. An empty one, as `mktemp` creates, is accepted.
+pub(crate) fn require_archive(path: &Path) -> Result<(), Error> {
+    // A device is written, not replaced.
+    if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0) {
+        return Ok(());
+    }
+    let is_archive = |file: File| {
+        let mut archive = tar::Archive::new(file);
+        let mut entries = archive.entries_with_seek()?.raw(true).take(MAX_MEMBERS);
+        let names = ["index.json", MARKER_NAME, docker_archive::LIST];
+        Ok::<_, io::Error>(entries.any(|entry| {
+            entry.is_ok_and(|entry| {
+                let name = entry.path_bytes();
+                names.iter().any(|wanted| name.strip_prefix(b"./").unwrap_or(&name) == wanted.as_bytes())
+            })
+        }))
+    };
+    if open_regular(path).is_ok_and(|(file, _)| is_archive(file).unwrap_or(false)) {
+        return Ok(());
+    }
+    Err(Error::NotAnArchive { path: path.to_owned() })
+}
+
 /// Ends an archive and gives it its name.
-pub(super) fn commit(archive: Builder<Pending>, path: &Path) -> Result<(), Error> {
+pub(crate) fn commit(archive: Builder<Pending>, path: &Path) -> Result<(), Error> {
     let failed = |error| atomic_files::Error::new("write", path, error);
     archive.into_inner().map_err(failed)?.commit()?;
     Ok(())
 }
 
-pub(super) fn append_blob(archive: &mut Builder<Pending>, name: &str, blob: &Blob) -> Result<(), Error> {
+pub(crate) fn append_blob(archive: &mut Builder<Pending>, name: &str, blob: &Blob) -> Result<(), Error> {
     let mut reader = KeepError { reader: blob.open()?, failed: None };
     let appended = append(archive, name, EntryType::Regular, blob.size(), &mut reader);
     match reader.failed {
@@ -165,7 +205,7 @@ pub(super) fn append_blob(archive: &mut Builder<Pending>, name: &str, blob: &Blo
     }
 }
 
-pub(super) fn append(
+pub(crate) fn append(
     archive: &mut Builder<Pending>,
     name: &str,
     kind: EntryType,
@@ -204,14 +244,14 @@ mod tests {
     use std::fs;
 
     use super::super::{
-        File, FileMap, Image, Platform, Recipe, Source, layer, open_directory, write_directory,
+        File, FileMap, Image, ImageBuilder, Platform, Source, layer, open_directory, write_directory,
     };
     use super::*;
 
     fn image(content: &str) -> Image {
         let mut files = FileMap::new();
         files.add("file", File { source: Source::Bytes(content.into()), executable: false }).unwrap();
-        Recipe { layers: vec![layer(&files, 0).unwrap()], ..Recipe::default() }.build().unwrap()
+        ImageBuilder { layers: vec![layer(&files, 0).unwrap()], ..ImageBuilder::default() }.build().unwrap()
     }
 
     fn read_layer(image: &Image) -> Vec<u8> {
@@ -235,7 +275,28 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_is_reproducible_and_readable() {
+    fn only_archives_of_images_are_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mine");
+        let write = |docker: bool| {
+            let write = if docker { docker_archive::write_docker_archive } else { write_archive };
+            write(&path, image("x"), "example.com/x:v1")
+        };
+        let foreign = |path: &Path| archive(path, &[(EntryType::Regular, b"notes")]);
+        for docker in [false, true] {
+            fs::write(&path, "my notes\n").unwrap();
+            assert!(matches!(write(docker), Err(Error::NotAnArchive { .. })));
+            assert_eq!(fs::read(&path).unwrap(), b"my notes\n");
+            foreign(&path);
+            assert!(matches!(write(docker), Err(Error::NotAnArchive { .. })));
+            fs::write(&path, "").unwrap();
+            write(docker).unwrap();
+            write(!docker).unwrap();
+        }
+    }
+
+    #[test]
+    fn archive_is_reproducible_and_readable() {
         let dir = tempfile::tempdir().unwrap();
         let (a, b) = (dir.path().join("a.tar"), dir.path().join("b.tar"));
         let image = image("content");
@@ -248,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_corrupted_blob_is_not_copied() {
+    fn corrupted_blob_is_not_copied() {
         let dir = tempfile::tempdir().unwrap();
         let image = image("content");
         let layout = dir.path().join("layout");
@@ -297,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_ends_after_the_archive_is_truncated() {
+    fn member_that_ends_after_the_archive_is_truncated() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.tar");
         let image = image("content");
@@ -311,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_as_an_archive_does_not_block() {
+    fn fifo_as_an_archive_does_not_block() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("fifo");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());

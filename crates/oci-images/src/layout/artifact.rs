@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::blob::Blob;
 use super::error::Error;
-use super::image::{Image, Platform, document};
+use super::image::{Image, document};
+use crate::platform::Platform;
 
 /// The maximum depth of indexes that name indexes.
 pub(crate) const MAX_INDEX_DEPTH: usize = 4;
@@ -78,18 +79,28 @@ impl Artifact {
         Ok(Self::new(Blob::from_bytes(MediaType::ImageIndex, document(&index)?), Vec::new(), children))
     }
 
-    /// Reads `manifest` and everything that it refers to; `locate` finds the bytes of a descriptor.
+    /// Returns a manifest or an index of which only the descriptor is known.
+    pub(crate) fn unread(descriptor: Descriptor) -> Self {
+        Self::new(Blob::absent(descriptor), Vec::new(), Vec::new())
+    }
+
+    /// Reads `manifest` and those of `wanted` that it refers to; `locate` finds the bytes of a descriptor.
     ///
     /// # Errors
     ///
     /// [`Error::Malformed`] for documents of another form, [`Error::TooMany`] beyond 1,000 manifests, 1,000 blobs of one
     /// manifest or four levels of indexes, errors of [`Blob::document`] otherwise.
-    pub(crate) fn read(manifest: Blob, locate: &dyn Fn(Descriptor) -> Blob) -> Result<Self, Error> {
-        Self::read_below(manifest, locate, 0, &mut 0)
+    pub(crate) fn read(
+        manifest: Blob,
+        wanted: &Wanted,
+        locate: &dyn Fn(Descriptor) -> Blob,
+    ) -> Result<Self, Error> {
+        Self::read_below(manifest, wanted, locate, 0, &mut 0)
     }
 
     fn read_below(
         manifest: Blob,
+        wanted: &Wanted,
         locate: &dyn Fn(Descriptor) -> Blob,
         depth: usize,
         count: &mut usize,
@@ -99,16 +110,34 @@ impl Artifact {
         let document = Document::parse(&manifest.document()?, manifest.digest().as_ref())?;
         check_depth(depth, &document)?;
         let children = document.manifests.into_iter().map(|child| {
-            let platform = child.platform().clone();
-            let mut child = Self::read_below(locate(child), locate, depth + 1, count)?;
-            if let Some(platform) = platform {
-                child.manifest = child.manifest.with_platform(platform);
+            if !wanted.includes(&child) {
+                return Ok(Self::unread(child));
             }
-            Ok(child)
+            match Self::read_below(locate(child.clone()), wanted, locate, depth + 1, count) {
+                Ok(read) => Ok(read.named_by(&child)),
+                Err(Error::Read { .. } | Error::Absent { .. }) if wanted.may_be_missing() => {
+                    Ok(Self::unread(child))
+                }
+                Err(error) => Err(error),
+            }
         });
         let children = children.collect::<Result<_, Error>>()?;
         let blobs = document.blobs.into_iter().map(locate).collect();
         Ok(Self::new(manifest.with_media_type(document.media_type), blobs, children))
+    }
+
+    /// Returns the same artifact with the platform that an index names for it.
+    pub(crate) fn named_by(mut self, descriptor: &Descriptor) -> Self {
+        if let Some(platform) = descriptor.platform() {
+            self.manifest = self.manifest.with_platform(platform.clone());
+        }
+        self
+    }
+
+    /// Returns whether the manifest was read. An index may list images that were not asked for, or that are missing.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.manifest.is_present()
     }
 
     /// Returns the manifest or index itself.
@@ -123,13 +152,13 @@ impl Artifact {
         self.manifest.digest()
     }
 
-    /// Returns what an index lists; nothing for a manifest.
+    /// Returns what an index lists; empty for a manifest.
     #[must_use]
     pub fn children(&self) -> &[Artifact] {
         &self.children
     }
 
-    /// Returns configuration and layers; nothing for an index.
+    /// Returns the layers and the configuration; empty for an index.
     #[must_use]
     pub fn blobs(&self) -> &[Blob] {
         &self.blobs
@@ -213,6 +242,33 @@ impl Artifact {
     }
 }
 
+/// Which images of an index are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// All; one that is missing is an error.
+    All,
+    /// All that are there.
+    Available,
+    /// Those for a platform; one that is missing is an error.
+    Platform(Platform),
+}
+
+impl Wanted {
+    /// Returns whether what an index lists is read: it is wanted itself, or may be an index of what is wanted.
+    pub(crate) fn includes(&self, descriptor: &Descriptor) -> bool {
+        let Self::Platform(wanted) = self else { return true };
+        match descriptor.platform() {
+            Some(found) => Platform::from(found).satisfies(wanted),
+            None => is_index(descriptor.media_type()),
+        }
+    }
+
+    /// Returns whether something that cannot be found is no error.
+    pub(crate) fn may_be_missing(&self) -> bool {
+        matches!(self, Self::Available)
+    }
+}
+
 impl From<Image> for Artifact {
     fn from(image: Image) -> Self {
         Self::from(&image)
@@ -285,6 +341,8 @@ impl Document {
         #[serde(rename_all = "camelCase")]
         struct Fields {
             #[serde(default)]
+            schema_version: Option<u64>,
+            #[serde(default)]
             media_type: Option<MediaType>,
             #[serde(default)]
             config: Option<Descriptor>,
@@ -295,7 +353,12 @@ impl Document {
         }
         let fields: Fields = serde_json::from_slice(bytes)
             .map_err(|error| Error::malformed(what, "image manifest", &error))?;
-        let Fields { media_type, config, layers, manifests } = fields;
+        let Fields { schema_version, media_type, config, layers, manifests } = fields;
+        if schema_version == Some(1) {
+            let reason = "Docker image manifest schema 1 is not supported; convert the image, for example with \
+                `skopeo copy --format v2s2`";
+            return Err(Error::malformed(what, "image manifest", reason));
+        }
         let (form, blobs, manifests) = match (manifests, config) {
             (Some(manifests), _) => (MediaType::ImageIndex, Vec::new(), manifests),
             (None, Some(config)) => {
@@ -332,13 +395,16 @@ fn is_stored_elsewhere(media_type: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{File, FileMap, Recipe, Source, layer};
+    use super::super::{File, FileMap, ImageBuilder, Source, layer};
     use super::*;
 
     fn image(content: &str) -> Artifact {
         let mut files = FileMap::new();
         files.add("file", File { source: Source::Bytes(content.into()), executable: false }).unwrap();
-        Recipe { layers: vec![layer(&files, 0).unwrap()], ..Recipe::default() }.build().unwrap().into()
+        ImageBuilder { layers: vec![layer(&files, 0).unwrap()], ..ImageBuilder::default() }
+            .build()
+            .unwrap()
+            .into()
     }
 
     fn platform(text: &str) -> Platform {
@@ -346,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_names_its_images_by_platform() {
+    fn index_names_its_images_by_platform() {
         let (one, two) = (image("one"), image("two"));
         let images = vec![(platform("linux/amd64"), one.clone()), (platform("linux/arm/v7"), two.clone())];
         let index = Artifact::index(images.clone(), BTreeMap::new()).unwrap();
@@ -404,12 +470,12 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_contains_too_many_manifests_is_rejected() {
+    fn index_that_contains_too_many_manifests_is_rejected() {
         let child = Blob::from_bytes(MediaType::ImageIndex, *br#"{"manifests":[]}"#);
         let listed = vec![child.descriptor().clone(); MAX_MANIFESTS];
         let index = serde_json::json!({ "manifests": listed }).to_string();
         let index = Blob::from_bytes(MediaType::ImageIndex, index.into_bytes());
-        let error = Artifact::read(index, &|_| child.clone()).unwrap_err();
+        let error = Artifact::read(index, &Wanted::All, &|_| child.clone()).unwrap_err();
         assert!(matches!(error, Error::TooMany { limit: 1000, .. }), "{error}");
     }
 }

@@ -11,7 +11,7 @@ use oci_spec::image::{Descriptor, Digest, DigestAlgorithm, MediaType};
 
 use super::digest::{Hashing, sha256};
 use super::error::{Error, Quoted};
-use super::regular::open_regular;
+use super::regular::{open_beneath, open_regular};
 
 /// The maximum size in bytes of a document (manifest, configuration, index), which is what registries accept.
 pub(crate) const DOCUMENT_LIMIT: u64 = 4 << 20;
@@ -28,8 +28,11 @@ enum Content {
     Memory(Arc<[u8]>),
     /// A temporary file without a name: nothing is left of it however the process ends.
     Temporary(Arc<File>),
-    /// A file of its own, as in an OCI layout.
-    File(Arc<PathBuf>),
+    /// A file `name` beneath the directory of an OCI layout.
+    File {
+        layout: Arc<PathBuf>,
+        name: Arc<str>,
+    },
     /// A member of an archive that begins at `offset`.
     Member {
         archive: Arc<PathBuf>,
@@ -51,9 +54,9 @@ impl Blob {
         Self { descriptor, content: Content::Temporary(Arc::new(file)) }
     }
 
-    /// Creates a blob from a file, which is verified when it is read.
-    pub(crate) fn from_file(descriptor: Descriptor, path: PathBuf) -> Self {
-        Self { descriptor, content: Content::File(Arc::new(path)) }
+    /// Creates a blob from the file `name` beneath the directory of an OCI layout, which is verified when it is read.
+    pub(crate) fn from_file(descriptor: Descriptor, layout: PathBuf, name: String) -> Self {
+        Self { descriptor, content: Content::File { layout: Arc::new(layout), name: name.into() } }
     }
 
     /// Creates a blob from a member of an archive, which is verified when it is read.
@@ -73,6 +76,7 @@ impl Blob {
     }
 
     /// Returns the blob with annotations, which its bytes do not have.
+    #[cfg(feature = "sign")]
     pub(crate) fn with_annotations(mut self, annotations: std::collections::HashMap<String, String>) -> Self {
         self.descriptor.set_annotations(Some(annotations));
         self
@@ -115,7 +119,7 @@ impl Blob {
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] and [`Error::NotRegular`] if the file cannot be opened, [`Error::Mismatch`] if it has another
+    /// [`Error::Read`], [`Error::NotRegular`] and [`Error::Outside`] if the file cannot be opened, [`Error::Mismatch`] if it has another
     /// size, [`Error::Malformed`] if the digest is not a SHA-256 digest, [`Error::Absent`] if the bytes are not
     /// available.
     pub fn open(&self) -> Result<Box<dyn Read + Send>, Error> {
@@ -124,8 +128,8 @@ impl Blob {
             Content::Memory(bytes) => return Ok(Box::new(io::Cursor::new(Arc::clone(bytes)))),
             Content::Absent => return Err(Error::Absent { digest: self.digest().to_string() }),
             Content::Temporary(file) => Box::new(Shared { file: Arc::clone(file), offset: 0 }),
-            Content::File(path) => {
-                let (file, size) = open_regular(path)?;
+            Content::File { layout, name } => {
+                let (file, size) = open_beneath(layout, name)?;
                 self.check_size(size)?;
                 Box::new(file)
             }
@@ -272,9 +276,8 @@ mod tests {
 
     fn document(bytes: &[u8], expected: &Descriptor) -> Result<Vec<u8>, Error> {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("blob");
-        fs::write(&path, bytes).unwrap();
-        Blob::from_file(expected.clone(), path).document()
+        fs::write(dir.path().join("blob"), bytes).unwrap();
+        Blob::from_file(expected.clone(), dir.path().to_owned(), "blob".to_owned()).document()
     }
 
     #[test]
@@ -297,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_that_does_not_read_past_the_last_byte_notices_a_wrong_digest() {
+    fn caller_that_does_not_read_past_the_last_byte_notices_a_wrong_digest() {
         let mut reader = Checked::new(&b"wrong"[..], &descriptor(b"right"));
         assert!(reader.read_exact(&mut [0; 5]).is_err());
     }
@@ -312,11 +315,11 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_as_a_blob_does_not_block() {
+    fn fifo_as_a_blob_does_not_block() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("blob");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        let blob = Blob::from_file(descriptor(b"x"), path.clone());
+        let blob = Blob::from_file(descriptor(b"x"), dir.path().to_owned(), "blob".to_owned());
         assert!(matches!(blob.document(), Err(Error::NotRegular { .. })));
         let blob = Blob::from_member(descriptor(b"x"), path, 0);
         assert!(matches!(blob.document(), Err(Error::NotRegular { .. })));

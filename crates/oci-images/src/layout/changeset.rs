@@ -15,7 +15,7 @@ const MAX_LINK_DEPTH: usize = 40;
 
 /// What is at a path.
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub(crate) enum Node {
     /// The bytes of a file; hard links share them.
     File(Rc<Vec<u8>>),
     /// A symbolic link with its target relative to the root of the image.
@@ -25,13 +25,13 @@ pub(super) enum Node {
 
 /// The files of the layers that were applied.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     nodes: BTreeMap<String, Node>,
 }
 
 /// The changes of the layer that is being read.
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(crate) struct Changes {
     added: BTreeMap<String, Node>,
     whiteouts: BTreeSet<String>,
 }
@@ -42,7 +42,7 @@ impl Changes {
     /// # Errors
     ///
     /// [`Error::UnsafePath`] if the layer has another entry there, or if a parent directory is a file or a link.
-    pub(super) fn add(&mut self, lower: &Tree, path: String, node: Node) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, lower: &Tree, path: String, node: Node) -> Result<(), Error> {
         for (end, _) in path.match_indices('/') {
             let parent = &path[..end];
             match self.added.get(parent).or_else(|| lower.nodes.get(parent)) {
@@ -69,7 +69,7 @@ impl Changes {
     }
 
     /// Returns the file that a hard link leads to.
-    pub(super) fn file(&self, lower: &Tree, path: &str) -> Option<Rc<Vec<u8>>> {
+    pub(crate) fn file(&self, lower: &Tree, path: &str) -> Option<Rc<Vec<u8>>> {
         match self.added.get(path).or_else(|| lower.nodes.get(path)) {
             Some(Node::File(bytes)) => Some(Rc::clone(bytes)),
             _ => None,
@@ -77,7 +77,7 @@ impl Changes {
     }
 
     /// Removes `path`, and what is below it, from the lower layers.
-    pub(super) fn whiteout(&mut self, lower: &mut Tree, path: String) {
+    pub(crate) fn whiteout(&mut self, lower: &mut Tree, path: String) {
         lower.nodes.remove(&path);
         lower.remove_below(&path);
         self.whiteouts.insert(path);
@@ -86,7 +86,7 @@ impl Changes {
 
 impl Tree {
     /// Removes what is below `directory`; everything if it is the root, `""`.
-    pub(super) fn remove_below(&mut self, directory: &str) {
+    pub(crate) fn remove_below(&mut self, directory: &str) {
         if directory.is_empty() {
             self.nodes.clear();
             return;
@@ -101,7 +101,7 @@ impl Tree {
     /// # Errors
     ///
     /// [`Error::UnsafePath`] if the layer adds what it removes: programs do not agree on the result.
-    pub(super) fn apply(&mut self, changes: Changes) -> Result<(), Error> {
+    pub(crate) fn apply(&mut self, changes: Changes) -> Result<(), Error> {
         let Changes { added, whiteouts } = changes;
         for path in whiteouts {
             if added.contains_key(&path) || first_below(&added, &path).is_some() {
@@ -126,7 +126,7 @@ impl Tree {
     ///
     /// [`Error::UnsafePath`] for links that lead nowhere, to themselves, or through more than 40 others, and for links
     /// to directories that contain links to directories; errors of `count`.
-    pub(super) fn into_files(
+    pub(crate) fn into_files(
         self,
         is_wanted: impl Fn(&str) -> bool,
         mut count: impl FnMut(&str, u64) -> Result<(), Error>,

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_labels_name_what_is_read() {
+    fn labels_name_what_is_read() {
         assert_eq!(wanted_by_labels(&labels(&[])), ["manifests/", "metadata/", "tests/"]);
         assert_eq!(wanted_by_labels(&labels(&[(CONFIGS, "/configs")])), ["/configs"]);
         let elsewhere = labels(&[
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_has_the_usual_paths_wherever_its_files_are() {
+    fn bundle_has_the_usual_paths_wherever_its_files_are() {
         let files = ["deploy/olm/a.yaml", "meta/annotations.yaml", "tests/x"];
         let contents = Contents {
             digest: String::new(),

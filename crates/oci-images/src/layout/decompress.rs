@@ -17,7 +17,7 @@ use super::error::Error;
 /// # Errors
 ///
 /// [`Error::Malformed`] for formats that are not supported, errors of [`Blob::open`] otherwise.
-pub(super) fn decompressed(layer: &Blob, what: &str) -> Result<Box<dyn Read>, Error> {
+pub(crate) fn decompressed(layer: &Blob, what: &str) -> Result<Box<dyn Read>, Error> {
     let mut reader = BufReader::new(layer.open()?);
     let start = reader.fill_buf().map_err(|error| layer.error(error))?;
     match start {
@@ -84,7 +84,7 @@ impl<R: BufRead> Read for Zstd<R> {
 
 /// A budget of bytes was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Exceeded {
+pub(crate) enum Exceeded {
     /// The part of an entry that `tar` keeps in memory: long names and attributes.
     #[error("the header of an entry is too large")]
     Header,
@@ -95,24 +95,24 @@ pub(super) enum Exceeded {
 
 impl Exceeded {
     /// Returns the budget that `error` is about.
-    pub(super) fn of(error: &io::Error) -> Option<Self> {
+    pub(crate) fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
 }
 
 /// The budgets of a [`Metered`] reader, shared with its owner.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     /// The bytes that may be read before the owner sees the next entry.
-    pub(super) entry: Rc<Cell<u64>>,
+    pub(crate) entry: Rc<Cell<u64>>,
     /// The bytes that may be read in all.
-    pub(super) total: Rc<Cell<u64>>,
+    pub(crate) total: Rc<Cell<u64>>,
 }
 
 /// A reader with budgets.
-pub(super) struct Metered<R> {
-    pub(super) reader: R,
-    pub(super) meter: Meter,
+pub(crate) struct Metered<R> {
+    pub(crate) reader: R,
+    pub(crate) meter: Meter,
 }
 
 impl<R: Read> Read for Metered<R> {

@@ -1,24 +1,30 @@
 //! OCI layouts as directories.
 
+use std::io;
 use std::path::Path;
 
 use super::artifact::Artifact;
 use super::blob::DOCUMENT_LIMIT;
 use super::error::Error;
 use super::oci_layout::{OciLayout, Storage};
-use super::regular::read_regular;
-use super::writer::DirectoryWriter;
+use super::regular::read_beneath;
+use super::writer::{DirectoryWriter, MARKER_NAME};
 
 /// Opens the OCI layout in the directory `path`.
 ///
-/// Only regular files are opened, here and for blobs; `index.json` may have 4 MiB.
+/// Only regular files beneath the directory are opened, here and for blobs; `index.json` may have 4 MiB.
 ///
 /// # Errors
 ///
-/// [`Error::Read`] and [`Error::NotRegular`] if `index.json` cannot be read, [`Error::TooLarge`] and
-/// [`Error::Malformed`] if it is not an index.
+/// [`Error::Read`] and [`Error::NotRegular`] if `index.json` cannot be read, [`Error::Outside`] if it is a link out of the
+/// directory, [`Error::TooLarge`] and [`Error::Malformed`] if it is not an index, or the layout has another version than 1.
 pub fn open_directory(path: &Path) -> Result<OciLayout, Error> {
-    OciLayout::new(path, &read_regular(&path.join("index.json"), DOCUMENT_LIMIT)?, Storage::Directory)
+    let index = read_beneath(path, "index.json", DOCUMENT_LIMIT)?;
+    let marker = match read_beneath(path, MARKER_NAME, DOCUMENT_LIMIT) {
+        Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => None,
+        marker => Some(marker?),
+    };
+    OciLayout::new(path, &index, marker.as_deref(), Storage::Directory)
 }
 
 /// Writes an image or an index as `image_name` to the OCI layout in the directory `path`, which is created if it does not
@@ -43,13 +49,13 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::super::oci_layout::blob_path;
-    use super::super::{Blob, File, FileMap, Image, Platform, Recipe, Source, layer};
+    use super::super::{Blob, File, FileMap, Image, ImageBuilder, Platform, Source, layer};
     use super::*;
 
     fn image(content: &str) -> Image {
         let mut files = FileMap::new();
         files.add("file", File { source: Source::Bytes(content.into()), executable: false }).unwrap();
-        Recipe { layers: vec![layer(&files, 0).unwrap()], ..Recipe::default() }.build().unwrap()
+        ImageBuilder { layers: vec![layer(&files, 0).unwrap()], ..ImageBuilder::default() }.build().unwrap()
     }
 
     /// An image whose layer cannot be read: writing it fails after the configuration of `image` was read.
@@ -75,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_contains_several_images() {
+    fn layout_contains_several_images() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("layout");
         let (one, two) = (image("one"), image("two"));
@@ -100,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_with_other_content_is_unchanged() {
+    fn directory_with_other_content_is_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("notes"), "mine").unwrap();
         assert!(write_directory(dir.path(), image("x"), "x:v1").is_err());
@@ -108,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dangling_link_survives_an_error() {
+    fn dangling_link_survives_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("link");
         symlink("nowhere", &link).unwrap();
@@ -120,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_writer_left_is_completed() {
+    fn layout_of_killed_writer_is_completed() {
         let dir = tempfile::tempdir().unwrap();
         let (layout, blobs) = (dir.path().join("layout"), dir.path().join("layout/blobs/sha256"));
         fs::create_dir_all(&blobs).unwrap();
@@ -135,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_leaves_what_was_there_and_nothing_else() {
+    fn error_leaves_what_was_there_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let broken = broken_image();
         assert!(write_directory(&dir.path().join("new/deep"), &broken, "x:v1").is_err());
@@ -155,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_through_links_inside_a_layout() {
+    fn writer_follows_no_links_inside_a_layout() {
         let dir = tempfile::tempdir().unwrap();
         let (layout, victim) = (dir.path().join("layout"), dir.path().join("victim"));
         write_directory(&layout, image("x"), "x:v1").unwrap();
@@ -175,7 +181,48 @@ mod tests {
     }
 
     #[test]
-    fn a_corrupted_blob_is_replaced() {
+    fn links_out_of_a_layout_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (layout, away) = (dir.path().join("layout"), dir.path().join("away"));
+        let image = image("x");
+        write_directory(&layout, &image, "x:v1").unwrap();
+        fs::create_dir(&away).unwrap();
+        let blob = blob_path(image.layers()[0].digest());
+        let document = || {
+            let image = open_directory(&layout)?.image(None, &Platform::default())?;
+            image.layers()[0].document()
+        };
+        for part in ["index.json", "blobs", "blobs/sha256", blob.as_str()] {
+            let (path, target) = (layout.join(part), away.join("moved"));
+            fs::rename(&path, &target).unwrap();
+            symlink(&target, &path).unwrap();
+            assert!(matches!(document(), Err(Error::Outside { .. })), "{part}");
+            // One that stays is.
+            fs::rename(&target, layout.join("moved")).unwrap();
+            fs::remove_file(&path).unwrap();
+            symlink(layout.join("moved"), &path).unwrap();
+            document().unwrap();
+            fs::remove_file(&path).unwrap();
+            fs::rename(layout.join("moved"), &path).unwrap();
+        }
+    }
+
+    #[test]
+    fn layouts_of_another_version_are_rejected() {
+        let dir = tempfile::tempdir().unwrap();
+        write_directory(dir.path(), image("x"), "x:v1").unwrap();
+        let write = |marker: &str| fs::write(dir.path().join("oci-layout"), marker).unwrap();
+        write("{\"imageLayoutVersion\": \"2.0.0\"}");
+        let error = open_directory(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("unsupported imageLayoutVersion `2.0.0`"), "{error}");
+        write("{\"imageLayoutVersion\": \"1.1.0\"}");
+        open_directory(dir.path()).unwrap();
+        fs::remove_file(dir.path().join("oci-layout")).unwrap();
+        open_directory(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn corrupted_blob_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let image = image("x");
         write_directory(dir.path(), &image, "x:v1").unwrap();
@@ -202,14 +249,14 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_is_not_a_regular_file_or_too_large_is_an_error() {
+    fn index_that_is_not_a_regular_file_or_too_large_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let index = dir.path().join("index.json");
         assert!(std::process::Command::new("mkfifo").arg(&index).status().unwrap().success());
         assert!(matches!(open_directory(dir.path()), Err(Error::NotRegular { .. })));
         fs::remove_file(&index).unwrap();
         symlink("/dev/zero", &index).unwrap();
-        assert!(matches!(open_directory(dir.path()), Err(Error::NotRegular { .. })));
+        assert!(matches!(open_directory(dir.path()), Err(Error::Outside { .. })));
         fs::remove_file(&index).unwrap();
         fs::File::create(&index).unwrap().set_len(DOCUMENT_LIMIT + 1).unwrap();
         assert!(matches!(open_directory(dir.path()), Err(Error::TooLarge { .. })));

@@ -16,7 +16,7 @@ use oci_spec::image::{
 use serde::{Deserialize, Serialize};
 use tar::{Builder, EntryType};
 
-use super::archive::{MAX_MEMBERS, Members, Scan, append, append_blob, commit, scan};
+use super::archive::{MAX_MEMBERS, Members, Scan, append, append_blob, commit, require_archive, scan};
 use super::artifact::Artifact;
 use super::blob::{Blob, DOCUMENT_LIMIT};
 use super::digest::Hashing;
@@ -26,7 +26,7 @@ use super::image::{Image, document};
 use super::regular::open_regular;
 
 /// The document that lists the images of an archive.
-const LIST: &str = "manifest.json";
+pub(crate) const LIST: &str = "manifest.json";
 
 /// The maximum number of layers of an image.
 const MAX_LAYERS: usize = 1000;
@@ -251,6 +251,7 @@ pub fn write_docker_archive(
         let found = blobs.clone().find(|blob| blob.digest() == descriptor.digest());
         found.unwrap_or_else(|| Blob::absent(descriptor))
     })?;
+    require_archive(path)?;
     let mut archive = Builder::new(Pending::new(path)?);
     let config = format!("{}.json", image.config().digest().digest());
     append_blob(&mut archive, &config, image.config())?;
@@ -272,22 +273,21 @@ pub fn write_docker_archive(
 /// Rejects an index, which the format cannot contain.
 pub(crate) fn require_image(artifact: &Artifact, image_name: &str) -> Result<(), Error> {
     if artifact.is_index() {
-        let reason = "the format contains images for one platform only: choose a platform";
-        return Err(Error::malformed(image_name, "image of a Docker archive", reason));
+        return Err(Error::SeveralPlatforms { name: image_name.to_owned() });
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FileMap, Platform, Recipe, Source, layer, open_directory, write_directory};
+    use super::super::{FileMap, ImageBuilder, Platform, Source, layer, open_directory, write_directory};
     use super::*;
 
     fn image(content: &str) -> Image {
         let mut files = FileMap::new();
         let file = super::super::File { source: Source::Bytes(content.into()), executable: false };
         files.add("file", file).unwrap();
-        Recipe { layers: vec![layer(&files, 0).unwrap()], ..Recipe::default() }.build().unwrap()
+        ImageBuilder { layers: vec![layer(&files, 0).unwrap()], ..ImageBuilder::default() }.build().unwrap()
     }
 
     /// Writes an archive as `docker save` does: with uncompressed layers.
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_docker_saves_is_read_with_the_digest_of_the_image() {
+    fn docker_archive_is_read_with_the_digest_of_the_image() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("saved.tar");
         let image = image("content");
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compressed_layer_must_be_that_of_the_configuration() {
+    fn compressed_layer_must_be_that_of_the_configuration() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("written.tar");
         let image = image("content");
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_may_be_a_link_inside_the_archive() {
+    fn layer_may_be_a_link_inside_the_archive() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("saved.tar");
         let (soft, hard) = (EntryType::Symlink, EntryType::Link);
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_is_read_once_and_the_number_of_layers_is_limited() {
+    fn layer_is_read_once_and_the_number_of_layers_is_limited() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("saved.tar");
         archive(&path, &["l/layer.tar"; MAX_LAYERS], &[]);
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_beyond_the_limit_is_rejected_before_it_is_read() {
+    fn layer_beyond_the_limit_is_rejected_before_it_is_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("saved.tar");
         archive(&path, &["big.tar"], &[]);
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compressed_archive_is_named_as_such() {
+    fn compressed_archive_is_named_as_such() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("saved.tar.gz");
         std::fs::write(&path, [0x1f, 0x8b, 8, 0]).unwrap();
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_that_the_configuration_does_not_list_is_rejected() {
+    fn layer_that_the_configuration_does_not_list_is_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("saved.tar");
         saved(&path, &image("content"), &[], |layer| layer[600] ^= 1);
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn docker_archive_round_trips() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("image.tar");
         let image = image("content");
@@ -465,7 +465,7 @@ mod tests {
         let index =
             Artifact::index(vec![(Platform::default(), Artifact::from(&image))], BTreeMap::new()).unwrap();
         let error = write_docker_archive(&path, &index, "a:v1").unwrap_err().to_string();
-        assert!(error.contains("one platform"), "{error}");
+        assert!(error.contains("for one only"), "{error}");
     }
 
     #[test]

@@ -22,23 +22,23 @@ const MAX_RATIO: u64 = 200;
 const RATIO_FLOOR: u64 = 256 << 20;
 
 /// The archive of a layer.
-pub(super) type Opened = Metered<BufReader<Box<dyn Read>>>;
+pub(crate) type Opened = Metered<BufReader<Box<dyn Read>>>;
 
 /// Turns an error of an archive into one about its layer.
-pub(super) type Failed<'a> = &'a dyn Fn(io::Error) -> Error;
+pub(crate) type Failed<'a> = &'a dyn Fn(io::Error) -> Error;
 
 /// The number of bytes that may come out of a layer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     /// The limit, as an error names it.
-    pub(super) limit: u64,
+    pub(crate) limit: u64,
     /// What is left of it.
-    pub(super) left: u64,
+    pub(crate) left: u64,
 }
 
 /// Calls `visit` with every entry of `layer`, then reads the layer to its end, where digest and size are verified. Returns
 /// the number of bytes that are left of the budget.
-pub(super) fn for_each(
+pub(crate) fn for_each(
     layer: &Blob,
     budget: Budget,
     mut visit: impl FnMut(&mut tar::Entry<'_, Opened>, Failed<'_>) -> Result<(), Error>,

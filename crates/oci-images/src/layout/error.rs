@@ -35,6 +35,18 @@ pub enum Error {
         /// The type that was found, with an article.
         found: &'static str,
     },
+    /// A symbolic link leads out of the layout that contains it.
+    #[error("{} is a symbolic link out of the layout", .path.display())]
+    Outside {
+        /// The path in the layout.
+        path: PathBuf,
+    },
+    /// A file that is not an archive of images would be replaced.
+    #[error("{} is a file that is not an archive of images; choose a new file", .path.display())]
+    NotAnArchive {
+        /// The file.
+        path: PathBuf,
+    },
     /// A path on disk cannot become part of an image.
     #[error("{} cannot be added to an image: {reason}", .path.display())]
     Unsupported {
@@ -87,6 +99,12 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
+    /// An index cannot be written to a Docker archive.
+    #[error("{name} has images for several platforms, but a Docker archive contains images for one only")]
+    SeveralPlatforms {
+        /// The name of the index.
+        name: String,
+    },
     /// A layout does not contain the requested image, or contains several and none was named.
     #[error("{}: {reason}", .path.display())]
     NotFound {
@@ -108,6 +126,15 @@ impl Error {
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Read { path, source }
+    }
+
+    /// Returns the same error of opening a file, with the path as it was named.
+    pub(crate) fn with_path(self, named: &Path) -> Self {
+        match self {
+            Self::Read { source, .. } => Self::Read { path: named.to_owned(), source },
+            Self::NotRegular { found, .. } => Self::NotRegular { path: named.to_owned(), found },
+            other => other,
+        }
     }
 
     /// Turns an I/O error into one about the directory for temporary files, for `map_err`.

@@ -193,13 +193,19 @@ impl Collector<'_> {
     }
 }
 
+/// The maximum length of a path in bytes, as `PATH_MAX` of Linux. A layer has an entry for each directory of a path.
+const MAX_PATH: usize = 4096;
+
 /// Returns `path` without a leading `/` and without `.`.
 ///
 /// # Errors
 ///
-/// [`Error::UnsafePath`] for `..` and NUL.
+/// [`Error::UnsafePath`] for `..`, NUL and more than 4096 bytes.
 pub(crate) fn image_path(path: &str) -> Result<String, Error> {
     let error = |reason| Err(Error::unsafe_path(path, reason));
+    if path.len() > MAX_PATH {
+        return error("it exceeds the limit of 4096 bytes");
+    }
     if path.contains('\0') {
         return error("it contains NUL");
     }
@@ -236,6 +242,8 @@ mod tests {
         assert_eq!(image_path("/manager").unwrap(), "manager");
         assert_eq!(image_path("./a//b/./c/").unwrap(), "a/b/c");
         assert!(image_path("a/../../b").is_err());
+        assert!(image_path(&"a/".repeat(MAX_PATH / 2)).is_ok());
+        assert!(image_path(&"a/".repeat(MAX_PATH / 2 + 1)).is_err());
         let mut files = FileMap::new();
         assert!(files.add("/", file()).is_err());
     }

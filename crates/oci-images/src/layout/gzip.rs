@@ -27,7 +27,7 @@ const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 ///
 /// Blocks of a fixed size are compressed independently, each with the end of the one before it as its dictionary, and joined by
 /// empty stored blocks. The output depends on the input alone, not on how it is written.
-pub(super) struct Gzip<W: Write> {
+pub(crate) struct Gzip<W: Write> {
     inner: W,
     block: Vec<u8>,
     dictionary: Vec<u8>,
@@ -39,7 +39,7 @@ pub(super) struct Gzip<W: Write> {
 
 impl<W: Write> Gzip<W> {
     /// Writes the header into `inner`.
-    pub(super) fn new(inner: W) -> io::Result<Self> {
+    pub(crate) fn new(inner: W) -> io::Result<Self> {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         Self::with_threads(inner, threads)
     }
@@ -51,7 +51,7 @@ impl<W: Write> Gzip<W> {
     }
 
     /// Writes what is left and the trailer, and returns the inner writer.
-    pub(super) fn finish(mut self) -> io::Result<W> {
+    pub(crate) fn finish(mut self) -> io::Result<W> {
         let last = Job { block: self.block, dictionary: self.dictionary, flush: FlushCompress::Finish };
         match self.workers.take() {
             Some(mut workers) => {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_output_depends_on_the_bytes_alone() {
+    fn output_depends_on_the_bytes_alone() {
         let bytes = [sample(BLOCK + 3), noise(BLOCK), sample(3 * BLOCK)].concat();
         let whole = compressed(&bytes, usize::MAX);
         // Pinned: with another digest, everybody's images change with the next release.
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_inner_writer_is_returned() {
+    fn error_of_the_inner_writer_is_returned() {
         struct Full(usize);
         impl Write for Full {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -1,8 +1,6 @@
 //! Images: a manifest, a configuration and layers; and the recipe that builds one.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
-use std::str::FromStr;
 
 use oci_spec::image::{
     Descriptor, Digest, ImageConfiguration, ImageManifest, ImageManifestBuilder, MediaType, SCHEMA_VERSION,
@@ -13,37 +11,10 @@ use serde_json::{Value, json};
 use super::blob::Blob;
 use super::error::Error;
 use super::layer::Layer;
+use crate::platform::Platform;
 
 /// The maximum number of layers in an image. Container runtimes accept a few hundred at most.
 const MAX_LAYERS: usize = 1000;
-
-/// The operating system and architecture of an image, as Go names them: `linux/amd64`, `linux/arm/v7`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Platform {
-    /// GOOS.
-    pub os: String,
-    /// GOARCH.
-    pub architecture: String,
-    /// The variant of the architecture, such as `v7`.
-    pub variant: Option<String>,
-}
-
-impl Default for Platform {
-    /// Returns `linux/amd64`, which images without programs, such as bundles, conventionally have.
-    fn default() -> Self {
-        Self { os: "linux".into(), architecture: "amd64".into(), variant: None }
-    }
-}
-
-impl Platform {
-    /// Returns whether an image for this platform is one for `wanted`: the variant matters only if `wanted` has one.
-    #[must_use]
-    pub fn satisfies(&self, wanted: &Self) -> bool {
-        self.os == wanted.os
-            && self.architecture == wanted.architecture
-            && (wanted.variant.is_none() || self.variant == wanted.variant)
-    }
-}
 
 impl From<&oci_spec::image::Platform> for Platform {
     fn from(platform: &oci_spec::image::Platform) -> Self {
@@ -61,7 +32,7 @@ impl Platform {
     /// # Errors
     ///
     /// The configuration is not JSON.
-    pub fn of_config(config: &[u8]) -> Result<Option<Self>, serde_json::Error> {
+    pub fn from_config(config: &[u8]) -> Result<Option<Self>, serde_json::Error> {
         let config: Value = serde_json::from_slice(config)?;
         let text = |name: &str| config[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         Ok(text("os").zip(text("architecture")).map(|(os, architecture)| Self {
@@ -69,30 +40,6 @@ impl Platform {
             architecture,
             variant: text("variant"),
         }))
-    }
-}
-
-impl FromStr for Platform {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let plain = |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric());
-        let parts: Vec<_> = text.split('/').collect();
-        match parts.as_slice() {
-            [os, architecture, variant @ ..] if variant.len() <= 1 && parts.iter().all(plain) => Ok(Self {
-                os: (*os).to_owned(),
-                architecture: (*architecture).to_owned(),
-                variant: variant.first().map(|variant| (*variant).to_owned()),
-            }),
-            _ => Err("expected OS/ARCHITECTURE or OS/ARCHITECTURE/VARIANT, such as linux/arm64".into()),
-        }
-    }
-}
-
-impl fmt::Display for Platform {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}/{}", self.os, self.architecture)?;
-        self.variant.iter().try_for_each(|variant| write!(formatter, "/{variant}"))
     }
 }
 
@@ -152,6 +99,18 @@ impl Image {
         &self.labels
     }
 
+    /// Returns whether a container of the image runs a program of its own: it has an entrypoint or a command.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Image::read`].
+    pub fn has_program(&self) -> Result<bool, Error> {
+        let image = read_config(&self.config)?;
+        let config = image.config().as_ref();
+        let words = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|words| !words.is_empty());
+        Ok(config.is_some_and(|config| words(config.entrypoint()) || words(config.cmd())))
+    }
+
     /// Returns the digest of the image, which is that of its manifest.
     #[must_use]
     pub fn digest(&self) -> &Digest {
@@ -182,7 +141,7 @@ fn read_config(config: &Blob) -> Result<ImageConfiguration, Error> {
 
 /// The parts of a new image. Fields that are `None` or empty are the base's, or absent.
 #[derive(Debug, Clone, Default)]
-pub struct Recipe {
+pub struct ImageBuilder {
     /// The base image; `None` is FROM scratch.
     pub base: Option<Image>,
     /// The layers on top of the base's, lowest first.
@@ -209,7 +168,7 @@ pub struct Recipe {
     pub created_by: Option<String>,
 }
 
-impl Recipe {
+impl ImageBuilder {
     /// Builds the image. The same recipe produces the same bytes everywhere.
     ///
     /// # Errors
@@ -379,14 +338,14 @@ mod tests {
     }
 
     fn base() -> Image {
-        Recipe {
+        ImageBuilder {
             layers: vec![one_file("bin/opm")],
             entrypoint: Some(vec!["/bin/opm".into()]),
             command: Some(vec!["help".into()]),
             env: [("PATH".to_owned(), "/bin".to_owned()), ("A".to_owned(), "1".to_owned())].into(),
             labels: [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "1".to_owned())].into(),
             created_by: Some("bundle-tool".to_owned()),
-            ..Recipe::default()
+            ..ImageBuilder::default()
         }
         .build()
         .unwrap()
@@ -397,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn from_scratch() {
+    fn image_is_built_from_scratch() {
         let image = base();
         assert_eq!(
             String::from_utf8(image.manifest().document().unwrap()).unwrap(),
@@ -422,15 +381,15 @@ mod tests {
     }
 
     #[test]
-    fn on_a_base() {
+    fn image_is_built_on_a_base() {
         let base = base();
-        let image = Recipe {
+        let image = ImageBuilder {
             base: Some(base.clone()),
             layers: vec![one_file("configs/x.yaml")],
             command: Some(vec!["serve".into(), "/configs".into()]),
             env: [("A".to_owned(), "2".to_owned()), ("B".to_owned(), "3".to_owned())].into(),
             labels: [("b".to_owned(), "2".to_owned())].into(),
-            ..Recipe::default()
+            ..ImageBuilder::default()
         }
         .build()
         .unwrap();
@@ -455,17 +414,17 @@ mod tests {
     }
 
     #[test]
-    fn annotations_are_those_of_the_recipe() {
+    fn annotations_are_those_of_the_builder() {
         let annotations = BTreeMap::from([("b".to_owned(), "2".to_owned()), ("a".to_owned(), String::new())]);
-        let base = Recipe { annotations, ..Recipe::default() }.build().unwrap();
+        let base = ImageBuilder { annotations, ..ImageBuilder::default() }.build().unwrap();
         let manifest = |image: &Image| String::from_utf8(image.manifest().document().unwrap()).unwrap();
         assert!(manifest(&base).starts_with(r#"{"annotations":{"a":"","b":"2"},"config":"#));
-        let image = Recipe { base: Some(base), layers: vec![one_file("a")], ..Recipe::default() };
+        let image = ImageBuilder { base: Some(base), layers: vec![one_file("a")], ..ImageBuilder::default() };
         assert!(!manifest(&image.build().unwrap()).contains("annotations"), "the base's are not inherited");
     }
 
     #[test]
-    fn a_base_that_cannot_be_extended_is_an_error() {
+    fn base_that_cannot_be_extended_is_an_error() {
         let on = |config: &str, layers: usize| {
             let config = Blob::from_bytes(MediaType::ImageConfig, config.as_bytes());
             let layer = one_file("a").blob;
@@ -475,11 +434,11 @@ mod tests {
                 layers: vec![layer; layers],
                 labels: BTreeMap::new(),
             };
-            Recipe {
+            ImageBuilder {
                 base: Some(base),
                 layers: vec![one_file("b")],
                 user: Some("1".into()),
-                ..Recipe::default()
+                ..ImageBuilder::default()
             }
             .build()
         };
@@ -498,19 +457,12 @@ mod tests {
     }
 
     #[test]
-    fn a_new_entrypoint_drops_the_old_arguments() {
-        let image =
-            Recipe { base: Some(base()), entrypoint: Some(vec!["/bin/other".into()]), ..Recipe::default() };
+    fn new_entrypoint_drops_the_old_arguments() {
+        let image = ImageBuilder {
+            base: Some(base()),
+            entrypoint: Some(vec!["/bin/other".into()]),
+            ..ImageBuilder::default()
+        };
         assert_eq!(config(&image.build().unwrap())["config"].get("Cmd"), None);
-    }
-
-    #[test]
-    fn platforms() {
-        let parsed = |text: &str| text.parse::<Platform>().map(|platform| platform.to_string());
-        assert_eq!(parsed("linux/amd64").unwrap(), "linux/amd64");
-        assert_eq!(parsed("linux/arm/v7").unwrap(), "linux/arm/v7");
-        for wrong in ["linux", "linux/", "/amd64", "linux/arm/v7/x", "linux/a b"] {
-            assert!(parsed(wrong).is_err(), "{wrong} was accepted");
-        }
     }
 }

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_is_reproducible() {
+    fn layer_is_reproducible() {
         let layer = layer(&sample(), 0).unwrap();
         // Pinned: with another digest, everybody's images change with the next release.
         assert_eq!(
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_shrinks_is_an_error_about_that_file() {
+    fn file_that_shrinks_is_an_error_about_that_file() {
         let mut reader = Exact { reader: &b"abc"[..], left: 5, failed: None };
         assert!(reader.read_to_end(&mut Vec::new()).is_err());
         assert_eq!(reader.failed.unwrap().kind(), io::ErrorKind::UnexpectedEof);

@@ -27,9 +27,10 @@ mod regular;
 mod search;
 mod writer;
 
+pub use crate::platform::Platform;
 pub use architecture::{architectures, is_static};
 pub use archive::{open_archive, write_archive};
-pub use artifact::{Artifact, is_image_config};
+pub use artifact::{Artifact, Wanted, is_image_config};
 pub use blob::Blob;
 pub use contents::{Contents, wanted_by_labels};
 pub use digest::{Hashing, sha256};
@@ -39,7 +40,7 @@ pub use entries::{Listed, list};
 pub use error::Error;
 pub use extract::{Limits, extract};
 pub use files::{File, FileMap, Source};
-pub use image::{Image, Platform, Recipe};
+pub use image::{Image, ImageBuilder};
 pub use layer::{Layer, layer};
 pub use oci_layout::OciLayout;
 pub use writer::DirectoryWriter;
@@ -49,7 +50,7 @@ pub(crate) use blob::DOCUMENT_LIMIT;
 pub(crate) use docker_archive::require_image;
 pub(crate) use image::document;
 pub(crate) use oci_layout::choose;
-pub(crate) use regular::open_regular;
+
 pub(crate) use search::{Found, Search};
 
 pub use oci_spec::image::{Descriptor, Digest, MediaType};

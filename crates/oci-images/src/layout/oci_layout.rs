@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use oci_spec::image::{Descriptor, Digest, ImageIndex};
+use serde::Deserialize;
 
-use super::artifact::{Artifact, Document, MAX_INDEX_DEPTH, check_count, check_depth, is_index};
+use super::artifact::{Artifact, Document, MAX_INDEX_DEPTH, Wanted, check_count, check_depth, is_index};
 use super::blob::Blob;
 use super::error::{Error, Quoted};
-use super::image::{Image, Platform};
+use super::image::Image;
 use super::search::{Found, Search};
+use crate::platform::Platform;
 
 /// The annotation of a layout's index that names an image (OCI image specification, annotations).
 pub(crate) const REF_NAME: &str = "org.opencontainers.image.ref.name";
@@ -35,7 +37,16 @@ pub(crate) enum Storage {
 }
 
 impl OciLayout {
-    pub(crate) fn new(path: &Path, index: &[u8], storage: Storage) -> Result<Self, Error> {
+    /// Creates a layout from its `index.json` and its `oci-layout`, which older writers omit.
+    pub(crate) fn new(
+        path: &Path,
+        index: &[u8],
+        marker: Option<&[u8]>,
+        storage: Storage,
+    ) -> Result<Self, Error> {
+        if let Some(marker) = marker {
+            require_version(path, marker)?;
+        }
         let index = serde_json::from_slice(index).map_err(|error| {
             Error::malformed(format!("index.json in {}", path.display()), "OCI image index", &error)
         })?;
@@ -105,14 +116,14 @@ impl OciLayout {
         Ok(search.not_found())
     }
 
-    /// Returns what has the name, tag or digest `wanted`, an image or an index, byte for byte; without one, the only
-    /// image or index.
+    /// Returns what has the name, tag or digest `name`, an image or an index, byte for byte; without one, the only
+    /// image or index. Of an index, the `wanted` images are read.
     ///
     /// # Errors
     ///
     /// As [`OciLayout::image`], and [`Error::TooMany`] beyond 1,000 manifests or four levels of indexes.
-    pub fn artifact(&self, wanted: Option<&str>) -> Result<Artifact, Error> {
-        Artifact::read(self.blob(self.find(wanted)?.clone()), &|descriptor| self.blob(descriptor))
+    pub fn artifact(&self, name: Option<&str>, wanted: &Wanted) -> Result<Artifact, Error> {
+        Artifact::read(self.blob(self.find(name)?.clone()), wanted, &|descriptor| self.blob(descriptor))
     }
 
     /// Returns what the layout lacks of the image or index with the name, tag or digest `wanted`, for each platform: manifests, and
@@ -205,7 +216,7 @@ impl OciLayout {
     fn blob(&self, descriptor: Descriptor) -> Blob {
         let path = blob_path(descriptor.digest());
         match &self.storage {
-            Storage::Directory => Blob::from_file(descriptor, self.path.join(path)),
+            Storage::Directory => Blob::from_file(descriptor, self.path.clone(), path),
             Storage::Archive(members) => match members.get(&path) {
                 // With another size it would be read into the next member.
                 Some((offset, size)) if *size == descriptor.size() => {
@@ -215,6 +226,28 @@ impl OciLayout {
             },
         }
     }
+}
+
+/// The marker of a layout.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Marker {
+    image_layout_version: String,
+}
+
+/// Rejects a layout of another version than 1 (OCI image specification, image layout).
+fn require_version(path: &Path, marker: &[u8]) -> Result<(), Error> {
+    let malformed = |reason: &dyn ToString| {
+        let what = format!("oci-layout in {}", path.display());
+        Error::malformed(what, "marker of an OCI layout", &reason.to_string())
+    };
+    let marker: Marker = serde_json::from_slice(marker).map_err(|error| malformed(&error))?;
+    let version = &marker.image_layout_version;
+    if version.split('.').next() != Some("1") {
+        let found = Quoted(version);
+        return Err(malformed(&format!("unsupported imageLayoutVersion {found}: expected `1.0.0`")));
+    }
+    Ok(())
 }
 
 /// Returns the name of an image in a layout's index.
@@ -261,7 +294,7 @@ mod tests {
             std::fs::write(dir.join(blob_path(blob.digest())), bytes).unwrap();
             descriptor = blob.descriptor().clone();
         }
-        OciLayout::new(dir, &index(&descriptor), Storage::Directory).unwrap()
+        OciLayout::new(dir, &index(&descriptor), None, Storage::Directory).unwrap()
     }
 
     #[test]
@@ -273,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_names_a_limited_number_of_images() {
+    fn message_names_a_limited_number_of_images() {
         let manifests: Vec<_> = (0..100)
             .map(|number| {
                 let mut descriptor = Blob::from_bytes(MediaType::ImageManifest, *b"{}").descriptor().clone();
@@ -283,7 +316,7 @@ mod tests {
             })
             .collect();
         let index = serde_json::json!({ "schemaVersion": 2, "manifests": manifests }).to_string();
-        let layout = OciLayout::new(Path::new("x"), index.as_bytes(), Storage::Directory).unwrap();
+        let layout = OciLayout::new(Path::new("x"), index.as_bytes(), None, Storage::Directory).unwrap();
         let error = layout.image(None, &Platform::default()).unwrap_err().to_string();
         assert!(error.ends_with("`image9\\n`, and 90 more"), "{error}");
     }

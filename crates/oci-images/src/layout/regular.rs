@@ -28,13 +28,41 @@ pub(crate) fn open_regular(path: &Path) -> Result<(File, u64), Error> {
     Err(Error::NotRegular { path: path.to_owned(), found: type_name(metadata.file_type()) })
 }
 
+/// Opens the regular file `name` beneath the directory `root`, as [`open_regular`] does. Symbolic links that stay in the directory are
+/// followed.
+///
+/// # Errors
+///
+/// As [`open_regular`], and [`Error::Outside`] if a link leads out of the directory.
+pub(crate) fn open_beneath(root: &Path, name: &str) -> Result<(File, u64), Error> {
+    let path = root.join(name);
+    let real = path.canonicalize().map_err(Error::read(&path))?;
+    let real_root = root.canonicalize().map_err(Error::read(root))?;
+    if !real.starts_with(&real_root) {
+        return Err(Error::Outside { path });
+    }
+    open_regular(&real).map_err(|error| error.with_path(&path))
+}
+
 /// Returns the bytes of the regular file `path`, at most `limit` of them.
 ///
 /// # Errors
 ///
 /// As [`open_regular`], and [`Error::TooLarge`] beyond `limit`.
 pub(crate) fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
-    let (file, size) = open_regular(path)?;
+    read_opened(open_regular(path)?, path, limit)
+}
+
+/// Returns the bytes of the regular file `name` beneath the directory `root`, at most `limit` of them.
+///
+/// # Errors
+///
+/// As [`open_beneath`], and [`Error::TooLarge`] beyond `limit`.
+pub(crate) fn read_beneath(root: &Path, name: &str, limit: u64) -> Result<Vec<u8>, Error> {
+    read_opened(open_beneath(root, name)?, &root.join(name), limit)
+}
+
+fn read_opened((file, size): (File, u64), path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     if size <= limit {
         file.take(limit + 1).read_to_end(&mut bytes).map_err(Error::read(path))?;
@@ -76,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_does_not_block() {
+    fn fifo_does_not_block() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("fifo");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());

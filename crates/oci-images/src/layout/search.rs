@@ -6,7 +6,8 @@ use oci_spec::image::Descriptor;
 
 use super::artifact::{Document, check_count, check_depth};
 use super::error::Error;
-use super::image::{Image, Platform};
+use super::image::Image;
+use crate::platform::Platform;
 
 /// The maximum number of platforms in a message.
 const MAX_PLATFORMS_IN_MESSAGE: usize = 20;
@@ -89,7 +90,7 @@ impl<'a> Search<'a> {
     ///
     /// [`Error::Malformed`] if its configuration is not JSON.
     pub(crate) fn image(&mut self, at: &Candidate, image: Image) -> Result<Option<Image>, Error> {
-        let platform = Platform::of_config(&image.config().document()?).map_err(|error| {
+        let platform = Platform::from_config(&image.config().document()?).map_err(|error| {
             Error::malformed(image.config().digest().to_string(), "image configuration", &error)
         })?;
         // The configuration often lacks the variant that the index names.
@@ -144,7 +145,7 @@ mod tests {
     use oci_spec::image::MediaType;
     use serde_json::json;
 
-    use super::super::{Blob, Recipe};
+    use super::super::{Blob, ImageBuilder};
     use super::*;
 
     fn platform(text: &str) -> Platform {
@@ -152,7 +153,7 @@ mod tests {
     }
 
     fn image(text: &str) -> Image {
-        Recipe { platform: platform(text), ..Recipe::default() }.build().unwrap()
+        ImageBuilder { platform: platform(text), ..ImageBuilder::default() }.build().unwrap()
     }
 
     /// An index of manifests with the platforms that it names for them.
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_found_in_indexes_of_indexes() {
+    fn image_is_found_in_indexes_of_indexes() {
         let (amd, arm) = (image("linux/amd64"), image("linux/arm"));
         let first = index(&[(amd.manifest(), Some("linux/amd64"))]);
         let second = index(&[(arm.manifest(), Some("linux/arm/v7")), (amd.manifest(), None)]);
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_counts_where_no_index_names_the_platform() {
+    fn configuration_counts_where_no_index_names_the_platform() {
         let arm = image("linux/arm64");
         let alone = |wanted| search(arm.manifest(), &[], &[&arm], wanted).0;
         assert_eq!(alone("linux/arm64"), arm.digest().to_string());
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_has_limits() {
+    fn search_has_limits() {
         let arm = image("linux/arm64");
         let many = index(&vec![(arm.manifest(), None); 1001]);
         let (error, read) = search(&many, &[&many], &[&arm], "linux/amd64");

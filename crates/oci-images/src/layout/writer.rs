@@ -17,6 +17,9 @@ use super::image::document;
 use super::oci_layout::{REF_NAME, blob_path, name};
 use super::regular::{read_regular, type_name};
 
+/// The file that marks a layout.
+pub(crate) const MARKER_NAME: &str = "oci-layout";
+
 /// The content of `oci-layout` (OCI image specification, image layout).
 pub(crate) const MARKER: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
 
@@ -80,7 +83,7 @@ impl DirectoryWriter {
     /// Returns whether the layout has a blob, with the right bytes.
     #[must_use]
     pub fn has(&self, blob: &Blob) -> bool {
-        let present = Blob::from_file(blob.descriptor().clone(), self.path.join(blob_path(blob.digest())));
+        let present = Blob::from_file(blob.descriptor().clone(), self.path.clone(), blob_path(blob.digest()));
         present.open().is_ok_and(|mut reader| io::copy(&mut reader, &mut io::sink()).is_ok())
     }
 

@@ -110,6 +110,6 @@ impl Repository {
 }
 
 /// Returns the tag of the index of an image's referrers, in registries without the referrers API.
-pub(super) fn referrers_tag(digest: &Digest) -> String {
+pub(crate) fn referrers_tag(digest: &Digest) -> String {
     digest.as_ref().replace(':', "-")
 }

@@ -9,6 +9,7 @@ use rustls::sign::CertifiedKey;
 use super::error::Error;
 use super::file;
 use super::options::{ClientCertificate, Options};
+use crate::plain::io_error;
 
 /// Maximum size of a file with certificates, in bytes.
 const MAX_CERTIFICATES: u64 = 4 << 20;
@@ -27,11 +28,11 @@ pub fn certificate_directories(variable: impl Fn(&str) -> Option<std::ffi::OsStr
 
 /// What TLS with one registry needs beside the system's authorities.
 #[derive(Debug, Default)]
-pub(super) struct Tls {
+pub(crate) struct Tls {
     /// Certificates of authorities, DER-encoded.
-    pub(super) authorities: Vec<CertificateDer<'static>>,
+    pub(crate) authorities: Vec<CertificateDer<'static>>,
     /// The client's certificate and its key, PEM-encoded.
-    pub(super) identity: Option<Vec<u8>>,
+    pub(crate) identity: Option<Vec<u8>>,
 }
 
 impl Tls {
@@ -41,7 +42,7 @@ impl Tls {
     /// # Errors
     ///
     /// [`Error::Certificates`] if a file cannot be used.
-    pub(super) fn read(registry: &str, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn read(registry: &str, options: &Options) -> Result<Self, Error> {
         let mut tls = Self::default();
         for path in &options.ca_files {
             tls.authorities.append(&mut read_certificates(path)?);
@@ -62,10 +63,10 @@ impl Tls {
     /// Adds `*.crt` as authorities, and `NAME.cert` with `NAME.key` as the client's certificate if there is none.
     fn add_directory(&mut self, directory: &Path) -> Result<(), Error> {
         let fail = |reason: String| Error::Certificates { path: directory.to_owned(), reason };
-        let entries = directory.read_dir().map_err(|error| fail(error.to_string()))?;
+        let entries = directory.read_dir().map_err(|error| fail(io_error(&error)))?;
         let mut paths = Vec::new();
         for entry in entries.take(MAX_FILES) {
-            paths.push(entry.map_err(|error| fail(error.to_string()))?.path());
+            paths.push(entry.map_err(|error| fail(io_error(&error)))?.path());
         }
         paths.sort();
         for path in paths {
@@ -83,7 +84,7 @@ impl Tls {
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
     file::read(path, MAX_CERTIFICATES)
-        .map_err(|error| Error::Certificates { path: path.to_owned(), reason: error.to_string() })
+        .map_err(|error| Error::Certificates { path: path.to_owned(), reason: io_error(&error) })
 }
 
 fn read_identity(certificate: &Path, key: &Path) -> Result<Vec<u8>, Error> {
@@ -145,11 +146,11 @@ mod tests {
         }
         options.ca_files = vec!["/dev/zero".into()];
         let error = Tls::read("x.example.com", &options).unwrap_err().to_string();
-        assert!(error.contains("/dev/zero: expected a regular file"), "{error}");
+        assert!(error.contains("/dev/zero: the file exceeds the limit"), "{error}");
     }
 
     #[test]
-    fn the_directory_of_a_registry_is_read() {
+    fn directory_of_a_registry_is_read() {
         let dir = tempfile::tempdir().unwrap();
         let key = rcgen::KeyPair::generate().unwrap();
         let certificate = rcgen::CertificateParams::new(["x".to_owned()]).unwrap().self_signed(&key).unwrap();

@@ -5,21 +5,21 @@ const MAX_PARTS: usize = 64;
 
 /// One challenge: a scheme and its parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Challenge {
+pub(crate) struct Challenge {
     /// The scheme in lower case: `bearer`, `basic`.
-    pub(super) scheme: String,
+    pub(crate) scheme: String,
     parameters: Vec<(String, String)>,
 }
 
 impl Challenge {
     /// Returns the value of a parameter; the first one if it is repeated.
-    pub(super) fn parameter(&self, name: &str) -> Option<&str> {
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
     }
 }
 
 /// Parses the value of one header. What is not valid is skipped, in one pass.
-pub(super) fn parse(header: &str) -> Vec<Challenge> {
+pub(crate) fn parse(header: &str) -> Vec<Challenge> {
     let mut challenges: Vec<Challenge> = Vec::new();
     let mut rest = header;
     for _ in 0..MAX_PARTS {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn parses_what_registries_send() {
+    fn challenges_are_parsed() {
         assert_eq!(
             texts(
                 r#"Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="a:b:pull,push""#

@@ -20,7 +20,8 @@ use super::options::Options;
 use super::progress::Progress;
 use super::reference;
 use super::session::Session;
-use crate::layout::{self, Artifact, Blob, Document, Found, Image, Platform, Search, sha256};
+use crate::blocking::blocking;
+use crate::layout::{self, Artifact, Blob, Document, Found, Image, Platform, Search, Wanted, sha256};
 use crate::reference::Reference;
 
 /// Maximum size of a manifest or an index, in bytes: what the distribution specification asks registries to accept.
@@ -28,18 +29,18 @@ const MAX_MANIFEST: u64 = 4 << 20;
 /// Maximum number of indexes on the way from a name to an image.
 const MAX_INDEX_DEPTH: usize = 4;
 /// The media types that are accepted as the manifest of an image.
-pub(super) const MANIFEST_TYPES: &str = "application/vnd.oci.image.manifest.v1+json, \
+pub(crate) const MANIFEST_TYPES: &str = "application/vnd.oci.image.manifest.v1+json, \
      application/vnd.oci.image.index.v1+json, \
      application/vnd.docker.distribution.manifest.v2+json, \
      application/vnd.docker.distribution.manifest.list.v2+json";
 /// The header with the digest of what a response is about.
-pub(super) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("docker-content-digest");
+pub(crate) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("docker-content-digest");
 
 /// One repository of a registry, logged in. Clones share the connection.
 #[derive(Clone)]
 pub struct Repository {
-    pub(super) session: Arc<Session>,
-    pub(super) reference: Reference,
+    pub(crate) session: Arc<Session>,
+    pub(crate) reference: Reference,
 }
 
 impl fmt::Debug for Repository {
@@ -72,7 +73,8 @@ impl Repository {
         resolver: &Resolver,
     ) -> Result<Self, Error> {
         let options = &options.started();
-        let mut endpoints = options.mirrors.endpoints(reference)?;
+        let (mirrors, name) = (options.mirrors.clone(), reference.clone());
+        let mut endpoints = blocking(move || mirrors.endpoints(&name)).await?;
         let own =
             endpoints.pop().unwrap_or_else(|| Endpoint { reference: reference.clone(), insecure: false });
         let mut mirrors = Vec::new();
@@ -114,7 +116,7 @@ impl Repository {
             let session = Session::open(&endpoint.reference, options, resolver, action, mount_from).await?;
             Ok(Self { session: Arc::new(session), reference: reference.clone() })
         };
-        if !endpoint.insecure {
+        if !endpoint.insecure && !options.insecure {
             return connect(options).await;
         }
         let mut insecure = options.clone();
@@ -175,7 +177,8 @@ impl Repository {
         let options = &options.started();
         let source = source.filter(|source| source.host() == reference.host());
         let source = source.map(Reference::repository).filter(|name| *name != reference.repository());
-        let endpoint = options.mirrors.writable(reference)?;
+        let (mirrors, name) = (options.mirrors.clone(), reference.clone());
+        let endpoint = blocking(move || mirrors.writable(&name)).await?;
         Self::connect(&endpoint, reference, options, resolver, Action::Push, source).await
     }
 
@@ -291,27 +294,28 @@ impl Repository {
         } else {
             let image = self.image_of(manifest.clone(), &name).await?;
             platforms.extend(
-                Platform::of_config(&image.config().document()?)
+                Platform::from_config(&image.config().document()?)
                     .map_err(|error| self.malformed(&name, "image configuration", &error.to_string()))?,
             );
         }
         Ok((manifest.digest().clone(), platforms))
     }
 
-    /// Returns what the reference names, an image or an index with all of its images, byte for byte and without the bytes
+    /// Returns what the reference names, an image or an index with its `wanted` images, byte for byte and without the bytes
     /// of blobs.
     ///
     /// # Errors
     ///
     /// As [`Repository::image`], and [`Error::Layout`] beyond 1,000 manifests or four levels of indexes.
-    pub async fn artifact(&self) -> Result<Artifact, Error> {
+    pub async fn artifact(&self, wanted: &Wanted) -> Result<Artifact, Error> {
         let manifest = self.manifest(&self.reference).await?;
-        self.artifact_below(manifest, 0, &AtomicUsize::new(0)).await
+        self.artifact_below(manifest, wanted, 0, &AtomicUsize::new(0)).await
     }
 
     fn artifact_below<'a>(
         &'a self,
         manifest: Blob,
+        wanted: &'a Wanted,
         depth: usize,
         count: &'a AtomicUsize,
     ) -> BoxFuture<'a, Result<Artifact, Error>> {
@@ -321,12 +325,20 @@ impl Repository {
             let document = self.document(&manifest, &what)?;
             layout::check_depth(depth, &document)?;
             let children = stream::iter(document.manifests).map(|child| async move {
-                let reference = self.reference.at(child.digest().as_ref());
-                let mut manifest = self.manifest(&reference).await?;
-                if let Some(platform) = child.platform() {
-                    manifest = manifest.with_platform(platform.clone());
+                if !wanted.includes(&child) {
+                    return Ok(Artifact::unread(child));
                 }
-                self.artifact_below(manifest, depth + 1, count).await
+                let reference = self.reference.at(child.digest().as_ref());
+                match self.manifest(&reference).await {
+                    Ok(manifest) => {
+                        let read = self.artifact_below(manifest, wanted, depth + 1, count).await?;
+                        Ok(read.named_by(&child))
+                    }
+                    Err(error) if wanted.may_be_missing() && error.is_about_content() => {
+                        Ok(Artifact::unread(child))
+                    }
+                    Err(error) => Err(error),
+                }
             });
             let children = children.buffered(self.session.parallel).try_collect().await?;
             let blobs = document.blobs.into_iter().map(Blob::absent).collect();
@@ -380,7 +392,7 @@ impl Repository {
     }
 
     /// Parses a manifest or an index.
-    pub(super) fn document(&self, manifest: &Blob, name: &str) -> Result<Document, Error> {
+    pub(crate) fn document(&self, manifest: &Blob, name: &str) -> Result<Document, Error> {
         Document::parse(&manifest.document()?, name).map_err(|error| match error {
             layout::Error::Malformed { what, expected, reason } => self.malformed(&what, expected, &reason),
             error => error.into(),
@@ -388,7 +400,7 @@ impl Repository {
     }
 
     /// Returns a manifest or an index with its own media type.
-    pub(super) async fn manifest(&self, reference: &Reference) -> Result<Blob, Error> {
+    pub(crate) async fn manifest(&self, reference: &Reference) -> Result<Blob, Error> {
         let name = reference.to_string();
         let version = reference.version();
         let bytes = self.manifest_bytes(version).await.map_err(|failure| match failure {
@@ -402,15 +414,15 @@ impl Repository {
 
     /// Returns the bytes of the manifest with a tag or a digest, checked against the digest or, for a tag, against
     /// the one that the response claims.
-    pub(super) async fn manifest_bytes(&self, version: &str) -> Result<Vec<u8>, Failure> {
+    pub(crate) async fn manifest_bytes(&self, version: &str) -> Result<Vec<u8>, Failure> {
         let expected = Digest::from_str(version).ok();
         let request = Request::new(Method::GET, self.session.url(&format!("manifests/{version}"))?)
             .header(ACCEPT, HeaderValue::from_static(MANIFEST_TYPES));
         self.session
             .run(|| async {
-                let answer = self.session.expect(&request, &[StatusCode::OK]).await?;
-                let claimed = answer.header(&CONTENT_DIGEST).and_then(|text| Digest::from_str(&text).ok());
-                let bytes = answer.bytes(MAX_MANIFEST).await?;
+                let response = self.session.expect(&request, &[StatusCode::OK]).await?;
+                let claimed = response.header(&CONTENT_DIGEST).and_then(|text| Digest::from_str(&text).ok());
+                let bytes = response.bytes(MAX_MANIFEST).await?;
                 match (&expected, &claimed) {
                     (Some(expected), _) => check(&bytes, expected)?,
                     (None, Some(claimed)) if *claimed.algorithm() == DigestAlgorithm::Sha256 => {
@@ -424,12 +436,12 @@ impl Repository {
     }
 
     /// Returns an error for a document that is not what it should be; `reason` may quote it.
-    pub(super) fn malformed(&self, what: &str, expected: &'static str, reason: &str) -> Error {
+    pub(crate) fn malformed(&self, what: &str, expected: &'static str, reason: &str) -> Error {
         let reason = self.session.http.secrets.clean(reason);
         layout::Error::Malformed { what: what.to_owned(), expected, reason }.into()
     }
 
-    pub(super) fn registry(&self) -> &str {
+    pub(crate) fn registry(&self) -> &str {
         self.reference.registry()
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 #[non_exhaustive]
 pub enum Timeout {
     /// The time for all requests of one [`Repository`](super::Repository), from when it is connected; of a
-    /// [copy](crate::place::Copier::copy), for both ends together.
+    /// [copy](crate::location::Copier::copy), for both ends together.
     After(Duration),
     /// The time at which all requests must have ended, of all repositories together.
     At(Deadline),
@@ -31,7 +31,7 @@ impl Timeout {
 
     /// Returns the whole time that is given.
     #[cfg(feature = "server")]
-    pub(super) fn total(self) -> Duration {
+    pub(crate) fn total(self) -> Duration {
         match self {
             Self::After(total) => total,
             Self::At(deadline) => deadline.total(),
@@ -57,17 +57,17 @@ impl Deadline {
     }
 
     /// Returns the point in time.
-    pub(super) fn at(self) -> Instant {
+    pub(crate) fn at(self) -> Instant {
         self.at
     }
 
     /// Returns the whole time that was given.
-    pub(super) fn total(self) -> Duration {
+    pub(crate) fn total(self) -> Duration {
         self.total
     }
 
     /// Returns the time that is left.
-    pub(super) fn left(self) -> Duration {
+    pub(crate) fn left(self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
     }
 }

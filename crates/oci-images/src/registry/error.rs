@@ -60,6 +60,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// An image could not be signed.
+    #[cfg(feature = "sign")]
     #[error("failed to sign the image")]
     Sign,
     /// A registry did not accept a login.
@@ -77,7 +78,7 @@ pub enum Error {
     #[error(transparent)]
     Layout(#[from] layout::Error),
     /// No connection to the registry could be established.
-    #[error("failed to connect to the registry {registry}: {reason}; {remedy}")]
+    #[error("{}; {remedy}", unreachable(.registry, .reason))]
     Unreachable {
         /// Host and port.
         registry: String,
@@ -87,7 +88,7 @@ pub enum Error {
         remedy: Remedy,
     },
     /// A registry is unreachable, and none of its mirrors has the image.
-    #[error("{error}; its mirrors have no such image or failed: {}", .mirrors.join(", "))]
+    #[error("{}", mirrored(&.error.to_string(), .mirrors))]
     Mirrored {
         /// The registry's own error.
         error: Box<Error>,
@@ -96,8 +97,7 @@ pub enum Error {
     },
     /// The registry requires a login, or other permissions.
     #[error(
-        "the registry {registry} denied {action} access to {repository} for {who}: {reason}; {}",
-        Remedy::of_denial(*.is_anonymous)
+        "{}; {}", denied(.registry, *.action, .repository, .who, .reason), Remedy::of_denial(*.is_anonymous)
     )]
     Denied {
         /// Host and port.
@@ -172,10 +172,7 @@ pub enum Error {
         reason: String,
     },
     /// A request made no progress.
-    #[error(
-        "`{request}` stalled: less than 32 KiB transferred within {}; {}",
-        Seconds(*.after), Remedy::RaiseIdleTimeout
-    )]
+    #[error("{}; {}", stalled(.request, *.after), Remedy::RaiseIdleTimeout)]
     Stalled {
         /// Method and address.
         request: String,
@@ -183,7 +180,7 @@ pub enum Error {
         after: Duration,
     },
     /// The deadline passed.
-    #[error("`{request}` did not finish within the total timeout of {}; {}", Seconds(*.after), Remedy::RaiseTimeout)]
+    #[error("{}; {}", expired(.request, *.after), Remedy::RaiseTimeout)]
     Expired {
         /// Method and address.
         request: String,
@@ -193,6 +190,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns whether a registry, which can be reached otherwise, does not return what it was asked for.
+    pub(crate) fn is_about_content(&self) -> bool {
+        matches!(self, Self::NotFound { .. } | Self::Failed { .. } | Self::Denied { .. })
+    }
+
     /// Returns what may help, if that is known. The error's text contains its text.
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
@@ -205,6 +207,44 @@ impl Error {
             _ => None,
         }
     }
+
+    /// Returns the error's text with the remedy in the words of a program, which can name its options.
+    #[must_use]
+    pub fn with_remedy(&self, words: &dyn Fn(&Remedy) -> String) -> String {
+        let (fact, remedy) = match self {
+            Self::Unreachable { registry, reason, remedy } => (unreachable(registry, reason), remedy.clone()),
+            Self::Mirrored { error, mirrors } => return mirrored(&error.with_remedy(words), mirrors),
+            Self::Denied { registry, repository, who, action, reason, is_anonymous } => {
+                (denied(registry, *action, repository, who, reason), Remedy::of_denial(*is_anonymous))
+            }
+            Self::Stalled { request, after } => (stalled(request, *after), Remedy::RaiseIdleTimeout),
+            Self::Expired { request, after } => (expired(request, *after), Remedy::RaiseTimeout),
+            _ => return self.to_string(),
+        };
+        format!("{fact}; {}", words(&remedy))
+    }
+}
+
+// What happened, without a remedy.
+
+fn unreachable(registry: &str, reason: &str) -> String {
+    format!("failed to connect to the registry {registry}: {reason}")
+}
+
+fn mirrored(error: &str, mirrors: &[String]) -> String {
+    format!("{error}; its mirrors have no such image or failed: {}", mirrors.join(", "))
+}
+
+fn denied(registry: &str, action: Action, repository: &str, who: &str, reason: &str) -> String {
+    format!("the registry {registry} denied {action} access to {repository} for {who}: {reason}")
+}
+
+fn stalled(request: &str, after: Duration) -> String {
+    format!("`{request}` stalled: less than 32 KiB transferred within {}", Seconds(after))
+}
+
+fn expired(request: &str, after: Duration) -> String {
+    format!("`{request}` did not finish within the total timeout of {}", Seconds(after))
 }
 
 /// The access that a login is for.
@@ -219,7 +259,7 @@ pub enum Action {
 
 impl Action {
     /// Returns the actions of a token's scope.
-    pub(super) fn scope(self) -> &'static str {
+    pub(crate) fn scope(self) -> &'static str {
         match self {
             Self::Pull => "pull",
             Self::Push => "pull,push",

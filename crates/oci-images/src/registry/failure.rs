@@ -6,14 +6,15 @@ use std::time::Duration;
 use reqwest::StatusCode;
 
 use crate::layout;
+use crate::plain::Cause;
 
-/// Why a request did not give what was asked for. All text in it is [clean](super::foreign::Secrets::clean).
+/// Why a request did not give what was asked for. All text in it is [clean](super::sanitize::Secrets::clean).
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// No connection could be established.
-    Unreachable(String),
+    Unreachable(Cause),
     /// The connection broke.
-    Broken(String),
+    Broken(Cause),
     /// The server answered with an unexpected status.
     Status { status: StatusCode, message: String, retry_after: Option<Duration> },
     /// There was no progress within the idle timeout.
@@ -34,12 +35,37 @@ pub(super) enum Failure {
     Local(layout::Error),
 }
 
+impl Failure {
+    /// Returns whether the server refused the request itself, so that another request may succeed.
+    pub(crate) fn is_refusal(&self) -> bool {
+        match self {
+            Self::Status { status, .. } => {
+                let may_succeed_later = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS];
+                status.is_client_error() && !may_succeed_later.contains(status)
+            }
+            Self::Login(_) => true,
+            Self::Token { cause, .. } => cause.is_refusal(),
+            _ => false,
+        }
+    }
+}
+
+impl Failure {
+    /// Returns whether the same request may succeed later: the connection broke, or the server is busy or has a defect.
+    pub(crate) fn may_succeed_later(&self) -> bool {
+        match self {
+            Self::Broken(_) | Self::Unreachable(_) => true,
+            Self::Status { .. } => !self.is_refusal(),
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable(reason) | Self::Invalid(reason) | Self::Login(reason) => {
-                formatter.write_str(reason)
-            }
+            Self::Unreachable(cause) => write!(formatter, "{cause}"),
+            Self::Invalid(reason) | Self::Login(reason) => formatter.write_str(reason),
             Self::Broken(reason) => write!(formatter, "the connection was interrupted: {reason}"),
             Self::Status { status, message, .. } => formatter.write_str(&status_text(*status, message)),
             Self::Stalled { request, .. } => write!(formatter, "`{request}` stalled"),
@@ -55,7 +81,7 @@ impl fmt::Display for Failure {
 }
 
 /// Returns a status with what its response said.
-pub(super) fn status_text(status: StatusCode, message: &str) -> String {
+pub(crate) fn status_text(status: StatusCode, message: &str) -> String {
     let code = status.as_u16();
     match (message, status.canonical_reason()) {
         ("", Some(reason)) => format!("status {code} ({reason})"),

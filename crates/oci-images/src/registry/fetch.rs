@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Seek, Write};
 
+use futures::FutureExt;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use oci_spec::image::{Descriptor, DigestAlgorithm};
 use reqwest::header::{CONTENT_RANGE, HeaderValue, RANGE};
@@ -14,7 +15,11 @@ use super::error::Error;
 use super::failure::Failure;
 use super::http::Request;
 use super::progress::Progress;
+use crate::blocking::blocking;
 use crate::layout::{self, Artifact, Blob, Hashing};
+
+/// Maximum number of bytes that are written to a file at a time.
+const MAX_WRITE: usize = 1 << 20;
 
 impl Repository {
     /// Returns the blob with its bytes in a temporary file; a blob that has its bytes is returned as it is.
@@ -31,7 +36,7 @@ impl Repository {
         }
         let what = format!("the blob {}", blob.digest());
         progress.expect(blob.size());
-        let file = tempfile::tempfile().map_err(layout::Error::temporary)?;
+        let file = blocking(tempfile::tempfile).await.map_err(layout::Error::temporary)?;
         let fetched = self.download(blob.descriptor(), &file, progress).await;
         fetched.map_err(|failure| self.session.error(failure, "return", &what))?;
         Ok(Blob::from_temporary(blob.descriptor().clone(), file))
@@ -39,7 +44,7 @@ impl Repository {
 
     /// Writes the bytes of a blob to an empty file, which has them all if there is no error. `progress` never counts more
     /// bytes than the file has, and counts a restart before the file is emptied.
-    pub(super) async fn download(
+    pub(crate) async fn download(
         &self,
         descriptor: &Descriptor,
         handle: &File,
@@ -90,9 +95,9 @@ impl Repository {
             request = request.header(RANGE, range);
             statuses.push(StatusCode::PARTIAL_CONTENT);
         }
-        let mut answer = self.session.expect(&request, &statuses).await?;
-        if answer.status() == StatusCode::PARTIAL_CONTENT {
-            let start = answer.header(&CONTENT_RANGE).unwrap_or_default();
+        let mut response = self.session.expect(&request, &statuses).await?;
+        if response.status() == StatusCode::PARTIAL_CONTENT {
+            let start = response.header(&CONTENT_RANGE).unwrap_or_default();
             if !start.starts_with(&format!("bytes {}-", file.size())) {
                 return Err(Failure::Invalid(
                     "the registry returned a different range than requested".into(),
@@ -102,12 +107,34 @@ impl Repository {
             progress.take_back(file.size());
             *file = restarted(handle).map_err(temporary_error)?;
         }
-        while let Some(chunk) = answer.chunk().await? {
-            if file.size() + chunk.len() as u64 > descriptor.size() {
+        while let Some(first) = response.chunk().await? {
+            // What has arrived meanwhile is written with it.
+            let (mut chunks, mut bytes, mut end) = (vec![first], 0, Ok(()));
+            while end.is_ok() && bytes < MAX_WRITE {
+                match response.chunk().now_or_never() {
+                    Some(Ok(Some(chunk))) => {
+                        bytes += chunk.len();
+                        chunks.push(chunk);
+                    }
+                    Some(Err(failure)) => end = Err(failure),
+                    Some(Ok(None)) | None => break,
+                }
+            }
+            let length = chunks.iter().map(|chunk| chunk.len() as u64).sum();
+            if file.size() + length > descriptor.size() {
                 return Err(Failure::Invalid(format!("more than the {} bytes expected", descriptor.size())));
             }
-            file.write_all(&chunk).map_err(temporary_error)?;
-            progress.advance(chunk.len() as u64);
+            let mut writing =
+                std::mem::replace(file, Hashing::new(handle.try_clone().map_err(temporary_error)?));
+            let written = blocking(move || {
+                let written = chunks.iter().try_for_each(|chunk| writing.write_all(chunk));
+                (writing, written)
+            });
+            let (writing, written) = written.await;
+            *file = writing;
+            written.map_err(temporary_error)?;
+            progress.advance(length);
+            end?;
         }
         Ok(())
     }

@@ -1,46 +1,134 @@
-//! Reading the user's files for registries, which may be anything: regular files only, and within a limit.
+//! Reading the user's files for registries, within limits of size and time: regular files, and streams and devices such as
+//! `/dev/null` or a shell's `<(…)`.
 
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use crate::layout::{self, open_regular};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Returns the bytes of the regular file at `path`, at most `limit` of them.
+/// The maximum time for a stream to end.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What was read from streams, by device and inode. A stream can be read once, and a file is needed for each repository.
+static STREAMS: Mutex<BTreeMap<(u64, u64), Vec<u8>>> = Mutex::new(BTreeMap::new());
+
+/// Returns the bytes of the file at `path`, at most `limit` of them. A stream must end within 30 seconds.
 ///
 /// # Errors
 ///
-/// The system's error, one of kind `InvalidInput` if `path` is not a regular file, or one of kind `FileTooLarge`.
-pub(super) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let (file, _) = open_regular(path).map_err(|error| match error {
-        layout::Error::Read { source, .. } => source,
-        layout::Error::NotRegular { found, .. } => {
-            io::Error::new(io::ErrorKind::InvalidInput, format!("expected a regular file, found {found}"))
-        }
-        error => io::Error::other(error),
-    })?;
-    let mut bytes = Vec::new();
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        let reason = format!("the file exceeds the limit of {limit} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+/// The system's error, or one of kind `FileTooLarge`, `TimedOut`, or `IsADirectory`.
+pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_within(path, limit, STREAM_TIMEOUT)
+}
+
+fn read_within(path: &Path, limit: u64, timeout: Duration) -> io::Result<Vec<u8>> {
+    // Opening does not wait for the other end of a FIFO.
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
     }
+    if kind.is_file() {
+        let mut bytes = Vec::new();
+        (&mut file).take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+        return within_limit(bytes, limit);
+    }
+    if !kind.is_fifo() {
+        return read_stream(&mut file, limit, timeout);
+    }
+    // Held while it is read, so that another thread does not get the rest.
+    let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (metadata.dev(), metadata.ino());
+    if let Some(bytes) = streams.get(&key) {
+        return within_limit(bytes.clone(), limit);
+    }
+    let bytes = read_stream(&mut file, limit, timeout)?;
+    streams.insert(key, bytes.clone());
     Ok(bytes)
+}
+
+/// Reads a stream or a device to its end.
+fn read_stream(file: &mut File, limit: u64, timeout: Duration) -> io::Result<Vec<u8>> {
+    let deadline = Instant::now() + timeout;
+    let (mut bytes, mut part) = (Vec::new(), [0; 8 << 10]);
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        // A FIFO without a writer would look as if it had ended.
+        if poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&left))? == 0 {
+            let reason = format!("the stream did not end within {} seconds", timeout.as_secs_f64());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
+        }
+        match file.read(&mut part) {
+            Ok(0) => return Ok(bytes),
+            Ok(count) => bytes.extend_from_slice(&part[..count]),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+        bytes = within_limit(bytes, limit)?;
+    }
+}
+
+fn within_limit(bytes: Vec<u8>, limit: u64) -> io::Result<Vec<u8>> {
+    if bytes.len() as u64 <= limit {
+        return Ok(bytes);
+    }
+    let reason = format!("the file exceeds the limit of {limit} bytes");
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, reason))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
+    fn kind(path: &Path) -> io::ErrorKind {
+        read_within(path, 5, Duration::from_millis(1)).unwrap_err().kind()
+    }
+
     #[test]
-    fn regular_files_are_read_up_to_the_limit() {
+    fn regular_file_is_read_up_to_the_limit() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "12345").unwrap();
         assert_eq!(read(&path, 5).unwrap(), b"12345");
         assert_eq!(read(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-        assert_eq!(read(&dir.path().join("none"), 5).unwrap_err().kind(), io::ErrorKind::NotFound);
-        for path in [Path::new("/dev/zero"), dir.path()] {
-            assert_eq!(read(path, 5).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(kind(&dir.path().join("none")), io::ErrorKind::NotFound);
+        assert_eq!(kind(dir.path()), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn device_is_read_up_to_the_limit() {
+        assert_eq!(read(Path::new("/dev/null"), 5).unwrap(), b"");
+        assert_eq!(read(Path::new("/dev/zero"), 5).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn stream_is_read_once_and_remembered() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert_eq!(kind(&path), io::ErrorKind::TimedOut);
+        let writer = std::thread::spawn({
+            let path = path.clone();
+            move || {
+                let mut file = OpenOptions::new().write(true).open(path).unwrap();
+                file.write_all(b"12").unwrap();
+                file.write_all(b"345").unwrap();
+            }
+        });
+        for _ in 0..2 {
+            assert_eq!(read(&path, 5).unwrap(), b"12345");
         }
+        writer.join().unwrap();
+        assert_eq!(kind(&path.with_file_name("none")), io::ErrorKind::NotFound);
     }
 }

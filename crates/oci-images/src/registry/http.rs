@@ -29,11 +29,12 @@ use super::certificates::Tls;
 use super::deadline::Deadline;
 use super::error::Error;
 use super::failure::Failure;
-use super::foreign::Secrets;
 use super::options::Options;
 use super::remedy::Remedy;
+use super::sanitize::{Address, Secrets};
 use super::target::Policy;
-use super::upload::Upload;
+use super::upload::{PassedOn, Upload};
+use crate::plain::{Cause, CauseKind};
 
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 10;
@@ -48,41 +49,42 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A request that can be made more than once.
 #[derive(Debug, Clone)]
-pub(super) struct Request {
-    pub(super) method: Method,
-    pub(super) url: Url,
-    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(super) payload: Payload,
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) payload: Payload,
 }
 
 /// What a request sends.
 #[derive(Debug, Clone)]
-pub(super) enum Payload {
+pub(crate) enum Payload {
     Empty,
     Bytes(Bytes),
     /// A form with a secret in it, which must not follow a redirect.
     Secret(Bytes),
     Upload(Arc<Upload>),
+    PassedOn(Arc<PassedOn>),
 }
 
 impl Request {
-    pub(super) fn new(method: Method, url: Url) -> Self {
+    pub(crate) fn new(method: Method, url: Url) -> Self {
         Self { method, url, headers: Vec::new(), payload: Payload::Empty }
     }
 
-    pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    pub(super) fn payload(mut self, payload: Payload) -> Self {
+    pub(crate) fn payload(mut self, payload: Payload) -> Self {
         self.payload = payload;
         self
     }
 }
 
 /// The client.
-pub(super) struct Http {
+pub(crate) struct Http {
     /// For plain HTTP: without the system's certificates, which take time to read.
     plain: Client,
     /// For HTTPS, built when it is needed first.
@@ -92,9 +94,9 @@ pub(super) struct Http {
     certificates: Vec<Certificate>,
     identity: Option<Identity>,
     skip_verification: bool,
-    pub(super) policy: Policy,
-    pub(super) secrets: Secrets,
-    pub(super) deadline: Deadline,
+    pub(crate) policy: Policy,
+    pub(crate) secrets: Secrets,
+    pub(crate) deadline: Deadline,
     idle: Duration,
     via: Option<HeaderValue>,
     user_agent: String,
@@ -107,7 +109,7 @@ impl Http {
     ///
     /// [`Error::Certificates`] if a file with certificates cannot be used, [`Error::Unreachable`] if TLS is not
     /// available.
-    pub(super) fn new(
+    pub(crate) fn new(
         registry: &str,
         policy: Policy,
         options: &Options,
@@ -120,7 +122,7 @@ impl Http {
         }
         let fail = |error: reqwest::Error| Error::Unreachable {
             registry: authority(policy.registry()),
-            reason: innermost(&error),
+            reason: Cause::find(&error).to_string(),
             remedy: Remedy::CheckNetwork,
         };
         let Tls { authorities, identity } = Tls::read(registry, options)?;
@@ -148,7 +150,7 @@ impl Http {
     }
 
     /// Returns the name of this client, without its version.
-    pub(super) fn client_id(&self) -> &str {
+    pub(crate) fn client_id(&self) -> &str {
         self.user_agent.split(['/', ' ']).next().unwrap_or_default()
     }
 
@@ -170,14 +172,15 @@ impl Http {
                 client = client.identity(identity.clone());
             }
         }
-        let client = client
-            .build()
-            .map_err(|error| Failure::Unreachable(format!("TLS is not available: {}", innermost(&error))))?;
+        let client = client.build().map_err(|error| {
+            let reason = format!("TLS is not available: {}", Cause::find(&error));
+            Failure::Unreachable(Cause::new(CauseKind::TlsUnavailable, reason))
+        })?;
         Ok(cell.get_or_init(|| client))
     }
 
     /// Whether `url` has the origin of the registry: scheme, host and port.
-    pub(super) fn is_registry(&self, url: &Url) -> bool {
+    pub(crate) fn is_registry(&self, url: &Url) -> bool {
         url.origin() == self.policy.registry().origin()
     }
 
@@ -186,27 +189,27 @@ impl Http {
     /// # Errors
     ///
     /// Every [`Failure`] but a status: responses are returned whatever their status.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         request: &Request,
         authorization: Option<&HeaderValue>,
-    ) -> Result<Answer<'_>, Failure> {
+    ) -> Result<Response<'_>, Failure> {
         let mut authorization = authorization;
         let mut request = request.clone();
         for _ in 0..=MAX_REDIRECTS {
-            let answer = self.send_once(&request, authorization).await?;
-            if !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
-                return Ok(answer);
+            let response = self.send_once(&request, authorization).await?;
+            if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+                return Ok(response);
             }
-            let Some(location) = answer.header(&LOCATION) else { return Ok(answer) };
+            let Some(location) = response.header(&LOCATION) else { return Ok(response) };
             let url = self.target(&request.url, &location)?;
             let is_read = matches!(request.method, Method::GET | Method::HEAD);
-            let keeps_method = is_read || matches!(answer.status().as_u16(), 307 | 308);
+            let keeps_method = is_read || matches!(response.status().as_u16(), 307 | 308);
             if !keeps_method || matches!(request.payload, Payload::Secret(_)) {
                 return Err(Failure::Invalid(format!(
                     "unexpected redirect of `{}` with status {}",
                     self.name(&request),
-                    answer.status().as_u16()
+                    response.status().as_u16()
                 )));
             }
             if url.origin() != request.url.origin() {
@@ -222,11 +225,11 @@ impl Http {
     /// # Errors
     ///
     /// [`Failure::Target`] if the client must not go there.
-    pub(super) fn target(&self, from: &Url, location: &str) -> Result<Url, Failure> {
+    pub(crate) fn target(&self, from: &Url, location: &str) -> Result<Url, Failure> {
         self.policy.follow(from, location).map_err(|reason| {
             // Never the query, which may carry the rights to an upload.
-            let shown = location.split(['?', '#']).next().unwrap_or_default();
-            Failure::Target { target: self.secrets.clean(shown), reason }
+            let shown = Address(location).to_string();
+            Failure::Target { target: self.secrets.clean(&shown), reason }
         })
     }
 
@@ -234,7 +237,7 @@ impl Http {
         &self,
         request: &Request,
         authorization: Option<&HeaderValue>,
-    ) -> Result<Answer<'_>, Failure> {
+    ) -> Result<Response<'_>, Failure> {
         let name = self.name(request);
         let client = self.client(&request.url)?;
         let mut builder = client.request(request.method.clone(), request.url.clone());
@@ -252,6 +255,7 @@ impl Http {
         match &request.payload {
             Payload::Empty if matches!(request.method, Method::GET | Method::HEAD) => {}
             Payload::Empty => builder = builder.header(CONTENT_LENGTH, 0),
+            Payload::PassedOn(_) => {}
             Payload::Bytes(bytes) | Payload::Secret(bytes) => builder = builder.body(bytes.clone()),
             Payload::Upload(upload) => {
                 let stream =
@@ -260,10 +264,16 @@ impl Http {
                     builder.header(CONTENT_LENGTH, upload.length()).body(reqwest::Body::wrap_stream(stream));
             }
         }
+        if let Payload::PassedOn(passed) = &request.payload {
+            let stream = passed.stream(Arc::clone(&moved));
+            let stream = stream.ok_or_else(|| Failure::Broken("the request had to be repeated".into()))?;
+            builder =
+                builder.header(CONTENT_LENGTH, passed.length()).body(reqwest::Body::wrap_stream(stream));
+        }
         let mut sending = pin!(builder.send());
-        let mut pace = Pace::new(self.idle);
+        let mut stall = StallDetector::new(self.idle);
         let response = loop {
-            match timeout_at(pace.end(self.deadline), &mut sending).await {
+            match timeout_at(stall.end(self.deadline), &mut sending).await {
                 Ok(Ok(response)) => break response,
                 Ok(Err(error)) => {
                     // If the blob could not be read, that is the reason, and not the request that broke.
@@ -272,17 +282,17 @@ impl Http {
                     }
                     return Err(match self.failure(&error) {
                         // The error is about the registry, unless it says otherwise.
-                        Failure::Unreachable(reason) if !self.is_registry(&request.url) => {
+                        Failure::Unreachable(cause) if !self.is_registry(&request.url) => {
                             let host = self.secrets.clean(&authority(&request.url));
-                            Failure::Unreachable(format!("{host}: {reason}"))
+                            Failure::Unreachable(cause.map(|reason| format!("{host}: {reason}")))
                         }
                         failure => failure,
                     });
                 }
-                Err(_) => pace.check(moved.load(Ordering::Relaxed), self.deadline, &name)?,
+                Err(_) => stall.check(moved.load(Ordering::Relaxed), self.deadline, &name)?,
             }
         };
-        Ok(Answer { http: self, url: request.url.clone(), request: name, response, pace, read: 0 })
+        Ok(Response { http: self, url: request.url.clone(), request: name, inner: response, stall, read: 0 })
     }
 
     /// Returns what a request is called in messages: method and address without query.
@@ -293,14 +303,14 @@ impl Http {
     }
 
     fn failure(&self, error: &reqwest::Error) -> Failure {
-        let reason = self.secrets.clean(&innermost(error));
+        let cause = Cause::find(error).map(|reason| self.secrets.clean(reason));
         if error.is_connect() {
             let timed_out = error.is_timeout();
-            Failure::Unreachable(if timed_out { "no connection within 10 seconds".into() } else { reason })
+            Failure::Unreachable(if timed_out { "no connection within 10 seconds".into() } else { cause })
         } else if error.is_builder() {
-            Failure::Invalid(reason)
+            Failure::Invalid(cause.to_string())
         } else {
-            Failure::Broken(reason)
+            Failure::Broken(cause)
         }
     }
 }
@@ -361,13 +371,13 @@ fn builder(policy: &Policy, user_agent: &str) -> ClientBuilder {
 
 /// The progress of a transfer.
 #[derive(Debug)]
-struct Pace {
+struct StallDetector {
     idle: Duration,
     window_end: Instant,
     at_window_start: u64,
 }
 
-impl Pace {
+impl StallDetector {
     fn new(idle: Duration) -> Self {
         Self { idle, window_end: later(idle), at_window_start: 0 }
     }
@@ -396,56 +406,56 @@ fn later(duration: Duration) -> Instant {
 }
 
 /// A response whose body has not been read.
-pub(super) struct Answer<'a> {
+pub(crate) struct Response<'a> {
     http: &'a Http,
     /// Where it came from, after redirects.
     url: Url,
     request: String,
-    response: reqwest::Response,
-    pace: Pace,
+    inner: reqwest::Response,
+    stall: StallDetector,
     read: u64,
 }
 
-impl Answer<'_> {
-    pub(super) fn status(&self) -> StatusCode {
-        self.response.status()
+impl Response<'_> {
+    pub(crate) fn status(&self) -> StatusCode {
+        self.inner.status()
     }
 
-    pub(super) fn url(&self) -> &Url {
+    pub(crate) fn url(&self) -> &Url {
         &self.url
     }
 
     /// Returns a header as text; bytes that are not UTF-8 are replaced.
-    pub(super) fn header(&self, name: &HeaderName) -> Option<String> {
-        let value = self.response.headers().get(name)?;
+    pub(crate) fn header(&self, name: &HeaderName) -> Option<String> {
+        let value = self.inner.headers().get(name)?;
         Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
     }
 
     /// Returns all values of a header as text.
-    pub(super) fn headers(&self, name: &HeaderName) -> Vec<String> {
-        let values = self.response.headers().get_all(name).iter();
+    pub(crate) fn headers(&self, name: &HeaderName) -> Vec<String> {
+        let values = self.inner.headers().get_all(name).iter();
         values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
     }
 
     /// Returns the length that the response claims for its body, or for the body that a `HEAD` is about.
-    pub(super) fn claimed_length(&self) -> Option<u64> {
+    pub(crate) fn claimed_length(&self) -> Option<u64> {
         self.header(&CONTENT_LENGTH)?.parse().ok()
     }
 
     /// Returns the next part of the body, `None` at its end.
-    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, Failure> {
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Failure> {
         loop {
-            match timeout_at(self.pace.end(self.http.deadline), self.response.chunk()).await {
+            match timeout_at(self.stall.end(self.http.deadline), self.inner.chunk()).await {
                 Ok(Ok(chunk)) => {
                     self.read += chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
                     // A body that always has more is stopped here, any other by the timeout.
                     if chunk.is_some() && self.http.deadline.left().is_zero() {
-                        self.pace.check(self.read, self.http.deadline, &self.request)?;
+                        self.stall.check(self.read, self.http.deadline, &self.request)?;
                     }
                     return Ok(chunk);
                 }
                 Ok(Err(error)) => return Err(self.http.failure(&error)),
-                Err(_) => self.pace.check(self.read, self.http.deadline, &self.request)?,
+                Err(_) => self.stall.check(self.read, self.http.deadline, &self.request)?,
             }
         }
     }
@@ -455,7 +465,7 @@ impl Answer<'_> {
     /// # Errors
     ///
     /// [`Failure::TooLarge`] beyond `limit`.
-    pub(super) async fn bytes(mut self, limit: u64) -> Result<Vec<u8>, Failure> {
+    pub(crate) async fn bytes(mut self, limit: u64) -> Result<Vec<u8>, Failure> {
         let too_large = || Failure::TooLarge { request: self.request.clone(), limit };
         if self.claimed_length().is_some_and(|length| length > limit) {
             return Err(too_large());
@@ -471,7 +481,7 @@ impl Answer<'_> {
     }
 
     /// Turns the response into a failure, with what its body says.
-    pub(super) async fn failure(mut self) -> Failure {
+    pub(crate) async fn failure(mut self) -> Failure {
         let status = self.status();
         let retry_after = self.header(&RETRY_AFTER).and_then(|value| retry_after(&value));
         let mut body = Vec::new();
@@ -530,18 +540,9 @@ fn message(body: &[u8]) -> String {
 }
 
 /// Returns host and port of an address.
-pub(super) fn authority(url: &Url) -> String {
+pub(crate) fn authority(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-/// Returns the innermost cause: the outer ones only say that sending failed.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
 }
 
 #[cfg(test)]
@@ -562,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_would_be_ignored_is_an_error() {
+    fn proxy_that_would_be_ignored_is_an_error() {
         let check = |scheme: &str, name: &str, value: &str| {
             let registry = format!("{scheme}://registry.example.com/v2/").parse().unwrap();
             check_proxy(&registry, |variable| (variable == name).then(|| value.into()))
@@ -584,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_is_not_used_is_not_checked() {
+    fn proxy_that_is_not_used_is_not_checked() {
         let check = |registry: &str, variables: &[(&str, &str)]| {
             check_proxy(&registry.parse().unwrap(), |name| {
                 let found = variables.iter().find(|(variable, _)| *variable == name);

@@ -7,6 +7,7 @@ use super::error::{Action, Error};
 use super::http::Request;
 use super::options::Options;
 use super::session::Session;
+use crate::blocking::blocking;
 use crate::reference::Reference;
 
 /// What a registry did with credentials.
@@ -27,14 +28,16 @@ pub enum Login {
 /// [`Repository::for_reading`](super::Repository::for_reading).
 pub async fn log_in(registry: &str, credentials: Credentials, options: &Options) -> Result<Login, Error> {
     let reference = Reference::to_registry(registry);
-    let session = Session::new(&reference, &options.started(), credentials, Action::Pull, None)?;
+    let options = options.started();
+    let new = move || Session::new(&reference, &options, credentials, Action::Pull, None);
+    let session = blocking(new).await?;
     let ping = Request::new(Method::GET, session.http.policy.registry().clone());
     let try_it = async {
-        let answer = session.run(|| session.http.send(&ping, None)).await?;
-        if answer.status() != StatusCode::UNAUTHORIZED {
+        let response = session.run(|| session.http.send(&ping, None)).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
             return Ok(Login::NotRequired);
         }
-        drop(answer);
+        drop(response);
         session.log_in().await?;
         session.run(|| session.expect(&ping, &[StatusCode::OK])).await?;
         Ok(Login::Accepted)

@@ -16,7 +16,6 @@ mod error;
 mod failure;
 mod fetch;
 mod file;
-mod foreign;
 mod http;
 mod login;
 mod mirrors;
@@ -28,11 +27,17 @@ mod reference;
 mod referrers;
 mod remedy;
 mod retry;
+mod sanitize;
+#[cfg(feature = "sign")]
+mod secretbox;
 mod send;
 #[cfg(feature = "server")]
 pub mod server;
 mod session;
+#[cfg(feature = "sign")]
 mod signature;
+#[cfg(feature = "sign")]
+mod sigstore_bundle;
 mod target;
 mod upload;
 
@@ -51,6 +56,7 @@ pub use push::Pushed;
 pub use referrers::Referrer;
 pub use remedy::Remedy;
 pub use retry::Backoff;
-pub use signature::{KeyError, SigningKey, Verified, VerifyingKey};
+#[cfg(feature = "sign")]
+pub use signature::{KeyError, SigningKey, Verification, Verified, VerifyingKey};
 
 pub use crate::reference::Reference;

@@ -38,6 +38,9 @@ pub struct Options {
     /// read and change everything, passwords included. The certificates of servers that a registry sends the client on to are
     /// verified.
     pub skip_tls_verification: bool,
+    /// Whether every registry is reached as one that registries.conf calls insecure: without verifying its certificate, and
+    /// without TLS if it has none.
+    pub insecure: bool,
     /// Mirrors to read from.
     pub mirrors: Mirrors,
     /// Whether registries on literal loopback addresses are reached without TLS.
@@ -56,7 +59,7 @@ pub struct Options {
     /// servers. Without, it is this crate's.
     pub user_agent: Option<String>,
     /// What requests name as the cache that they come from, in their header `Via`.
-    pub(super) via: Option<HeaderValue>,
+    pub(crate) via: Option<HeaderValue>,
 }
 
 impl Options {

@@ -39,13 +39,13 @@ struct Shared {
 
 /// How far a transfer is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Done {
+pub(crate) struct Done {
     /// The bytes that are done.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// The bytes that are expected.
-    pub(super) total: u64,
+    pub(crate) total: u64,
     /// How often bytes that were done had to be done again.
-    pub(super) restarts: u64,
+    pub(crate) restarts: u64,
 }
 
 impl fmt::Debug for Progress {
@@ -69,7 +69,7 @@ impl Progress {
 
     /// Returns what is done, and what follows.
     #[cfg(feature = "server")]
-    pub(super) fn watch(&self) -> watch::Receiver<Done> {
+    pub(crate) fn watch(&self) -> watch::Receiver<Done> {
         self.0.done.subscribe()
     }
 
@@ -84,17 +84,17 @@ impl Progress {
     }
 
     /// Adds `bytes` to what is expected.
-    pub(super) fn expect(&self, bytes: u64) {
+    pub(crate) fn expect(&self, bytes: u64) {
         self.change(|done| done.total = done.total.saturating_add(bytes));
     }
 
     /// Adds `bytes` to what is done.
-    pub(super) fn advance(&self, bytes: u64) {
+    pub(crate) fn advance(&self, bytes: u64) {
         self.change(|done| done.bytes = done.bytes.saturating_add(bytes));
     }
 
     /// Removes `bytes` that were done and have to be done again.
-    pub(super) fn take_back(&self, bytes: u64) {
+    pub(crate) fn take_back(&self, bytes: u64) {
         self.change(|done| {
             done.bytes = done.bytes.saturating_sub(bytes);
             done.restarts += 1;

@@ -11,7 +11,7 @@ use super::error::Error;
 use super::failure::Failure;
 use super::http::{Payload, Request};
 use super::progress::Progress;
-use super::send::Sent;
+use super::send::BlobOutcome;
 use crate::layout::{Artifact, Blob, sha256};
 
 /// What a push did.
@@ -29,9 +29,9 @@ pub struct Pushed {
 }
 
 /// How a registry stored a manifest.
-pub(super) struct Stored {
+pub(crate) struct Stored {
     /// Whether the registry lists the manifest among the referrers of its subject.
-    pub(super) lists_referrers: bool,
+    pub(crate) lists_referrers: bool,
 }
 
 /// The header with the digest of the subject, from a registry that lists referrers.
@@ -63,7 +63,7 @@ impl Repository {
         }
         // Owned: the compiler does not see that the future is `Send` otherwise.
         let blobs: Vec<Blob> = artifact.all_blobs().into_values().cloned().collect();
-        let sent: Vec<Sent> = stream::iter(blobs)
+        let sent: Vec<BlobOutcome> = stream::iter(blobs)
             .map(|blob| async move { self.push_blob(&blob, source, progress).await })
             .buffer_unordered(self.session.parallel)
             .try_collect()
@@ -88,19 +88,19 @@ impl Repository {
         let count = |kind| sent.iter().filter(|sent| **sent == kind).count();
         Ok(Pushed {
             reference: format!("{}/{}@{expected}", self.reference.registry(), self.reference.repository()),
-            sent: count(Sent::Uploaded),
-            mounted: count(Sent::Mounted),
-            present: count(Sent::Present),
+            sent: count(BlobOutcome::Uploaded),
+            mounted: count(BlobOutcome::Mounted),
+            present: count(BlobOutcome::Present),
         })
     }
 
     /// Returns the tag or the digest of what is read or written.
-    pub(super) fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> &str {
         self.reference.version()
     }
 
     /// Sends a manifest or an index as a tag or a digest.
-    pub(super) async fn push_manifest(&self, manifest: &Blob, version: &str) -> Result<Stored, Failure> {
+    pub(crate) async fn push_manifest(&self, manifest: &Blob, version: &str) -> Result<Stored, Failure> {
         let bytes = Bytes::from(manifest.document().map_err(Failure::Local)?);
         let media_type = HeaderValue::from_str(manifest.descriptor().media_type().as_ref())
             .map_err(|_| Failure::Invalid("the image has an invalid media type".into()))?;
@@ -111,8 +111,8 @@ impl Repository {
         let accepted = [StatusCode::CREATED, StatusCode::OK, StatusCode::ACCEPTED];
         self.session
             .run(|| async {
-                let answer = self.session.expect(&request, &accepted).await?;
-                Ok(Stored { lists_referrers: answer.header(&SUBJECT).is_some() })
+                let response = self.session.expect(&request, &accepted).await?;
+                Ok(Stored { lists_referrers: response.header(&SUBJECT).is_some() })
             })
             .await
     }
@@ -125,8 +125,8 @@ impl Repository {
         let claimed = self
             .session
             .run(|| async {
-                let answer = self.session.expect(&request, &[StatusCode::OK]).await?;
-                Ok(answer.header(&CONTENT_DIGEST))
+                let response = self.session.expect(&request, &[StatusCode::OK]).await?;
+                Ok(response.header(&CONTENT_DIGEST))
             })
             .await?;
         match claimed {

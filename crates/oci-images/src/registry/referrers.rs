@@ -49,7 +49,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// [`Error::Failed`] and [`Error::Invalid`] if the registry does not answer as specified.
+    /// [`Error::Failed`] and [`Error::Invalid`] if the registry does not respond as specified.
     pub async fn referrers(&self, digest: &Digest) -> Result<Vec<Referrer>, Error> {
         let what = format!("the referrers of {digest}");
         let error = |failure| self.session.error(failure, "list", &what);
@@ -75,18 +75,18 @@ impl Repository {
             .header(ACCEPT, HeaderValue::from_static("application/vnd.oci.image.index.v1+json"));
         self.session
             .run(|| async {
-                let answer = self.session.send(&request).await?;
-                match answer.status() {
+                let response = self.session.send(&request).await?;
+                match response.status() {
                     StatusCode::OK => {}
                     StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST | StatusCode::METHOD_NOT_ALLOWED => {
                         return Ok(None);
                     }
-                    _ => return Err(answer.failure().await),
+                    _ => return Err(response.failure().await),
                 }
-                let next = answer.header(&LINK).and_then(|link| next_page(&link).map(str::to_owned));
-                let next = next.map(|next| self.session.http.target(answer.url(), &next)).transpose()?;
+                let next = response.header(&LINK).and_then(|link| next_page(&link).map(str::to_owned));
+                let next = next.map(|next| self.session.http.target(response.url(), &next)).transpose()?;
                 let next = next.filter(|next| next.origin() == url.origin());
-                Ok(Some((parse(&answer.bytes(DOCUMENT_LIMIT).await?)?, next)))
+                Ok(Some((parse(&response.bytes(DOCUMENT_LIMIT).await?)?, next)))
             })
             .await
     }
@@ -117,11 +117,11 @@ impl Repository {
         let found = self
             .session
             .run(|| async {
-                let answer = self.session.send(&request).await?;
-                match answer.status() {
-                    StatusCode::OK => Ok(Some(answer.header(&super::client::CONTENT_DIGEST))),
+                let response = self.session.send(&request).await?;
+                match response.status() {
+                    StatusCode::OK => Ok(Some(response.header(&super::client::CONTENT_DIGEST))),
                     StatusCode::NOT_FOUND => Ok(None),
-                    _ => Err(answer.failure().await),
+                    _ => Err(response.failure().await),
                 }
             })
             .await
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_page_is_found() {
+    fn next_page_is_found() {
         assert_eq!(next_page(r#"</v2/a/referrers/x?last=y>; rel="next""#), Some("/v2/a/referrers/x?last=y"));
         assert_eq!(next_page(r#"<a>; rel="prev", <b>; title=x; rel=next"#), Some("b"));
         for none in ["", "<a>", "a; rel=next", "<a; rel=next", r#"<a>; rel="prev""#] {

@@ -40,7 +40,7 @@ pub enum Remedy {
 
 impl Remedy {
     /// Returns what may help if access is denied with or without credentials.
-    pub(super) fn of_denial(is_anonymous: bool) -> Self {
+    pub(crate) fn of_denial(is_anonymous: bool) -> Self {
         if is_anonymous { Self::LogIn } else { Self::CheckPermissions }
     }
 }

@@ -38,12 +38,12 @@ impl Backoff {
     }
 
     /// Starts to count the attempts of one request.
-    pub(super) fn start(self, deadline: Deadline) -> Attempts {
+    pub(crate) fn start(self, deadline: Deadline) -> Attempts {
         Attempts { backoff: self, deadline, made: 1, stalls: 0, pause: self.first, furthest: 0 }
     }
 
     /// Runs `attempt` until it succeeds or [`Attempts::pause`] gives up.
-    pub(super) async fn run<T, F>(
+    pub(crate) async fn run<T, F>(
         self,
         deadline: Deadline,
         mut attempt: impl FnMut() -> F,
@@ -63,7 +63,7 @@ impl Backoff {
 
 /// The attempts of one request so far.
 #[derive(Debug)]
-pub(super) struct Attempts {
+pub(crate) struct Attempts {
     backoff: Backoff,
     deadline: Deadline,
     made: u32,
@@ -79,7 +79,7 @@ impl Attempts {
     /// # Errors
     ///
     /// Returns `failure` if there is no next attempt.
-    pub(super) async fn pause(&mut self, failure: Failure) -> Result<(), Failure> {
+    pub(crate) async fn pause(&mut self, failure: Failure) -> Result<(), Failure> {
         match self.next(&failure) {
             Some(pause) => tokio::time::sleep(pause).await,
             None => return Err(failure),
@@ -116,7 +116,7 @@ impl Attempts {
     }
 
     /// Starts to count again if a transfer, at `position` now, got further than ever. One that repeats itself does not.
-    pub(super) fn reached(&mut self, position: u64) {
+    pub(crate) fn reached(&mut self, position: u64) {
         if position >= self.furthest.saturating_add(RESUMED_PROGRESS) {
             *self = Self { furthest: position, ..self.backoff.start(self.deadline) };
         }
@@ -141,13 +141,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn retries_what_may_succeed_later() {
+    async fn transient_failures_are_retried() {
         let cases: [(Vec<Failure>, usize, bool); 7] = [
             (vec![], 1, true),
             (vec![status(500, None), status(429, None)], 3, true),
             (vec![status(500, None), status(502, None), status(503, None)], 3, false),
             (vec![status(400, None)], 1, false),
-            (vec![Failure::Broken(String::new())], 2, true),
+            (vec![Failure::Broken("".into())], 2, true),
             (vec![stalled()], 2, true),
             (vec![stalled(), stalled()], 2, false),
         ];
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_that_goes_back_and_forth_runs_out_of_attempts() {
+    fn transfer_that_goes_back_and_forth_runs_out_of_attempts() {
         let mut attempts = Backoff::new(3, Duration::ZERO).start(Deadline::after(Duration::from_mins(10)));
         let mut tried = 0;
         // A registry that reports the same progress again and again, and none in between.
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_beyond_the_deadline_is_not_waited_for() {
+    fn pause_beyond_the_deadline_is_not_waited_for() {
         let backoff = Backoff::new(5, Duration::from_hours(1));
         let mut attempts = backoff.start(Deadline::after(Duration::from_mins(1)));
         assert_eq!(attempts.next(&status(503, None)), None);

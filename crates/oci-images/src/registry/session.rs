@@ -1,6 +1,7 @@
 //! A login at a registry: the challenge it makes, the token it gives, and requests in its name.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,30 +15,34 @@ use super::auth::{Credentials, Resolver, Secret};
 use super::challenge::{self, Challenge};
 use super::error::{Action, Error};
 use super::failure::{Failure, status_text};
-use super::foreign::Secrets;
-use super::http::{Answer, Http, Payload, Request, authority};
+use super::http::{Http, Payload, Request, Response, authority};
 use super::options::Options;
 use super::remedy::Remedy;
 use super::retry::{Attempts, Backoff};
+use super::sanitize::Secrets;
 use super::target::Policy;
+use crate::blocking::blocking;
+use crate::plain::{Cause, CauseKind};
 use crate::reference::Reference;
 
 /// Maximum size of a token server's response, in bytes.
 const MAX_TOKEN_RESPONSE: u64 = 64 << 10;
 
 /// A connection to a registry for one repository, logged in if the registry requires it.
-pub(super) struct Session {
-    pub(super) http: Http,
+pub(crate) struct Session {
+    pub(crate) http: Http,
     /// The registry as the user wrote it.
     registry: String,
     repository: String,
     action: Action,
     /// Another repository of the registry, whose blobs may be mounted.
-    pub(super) mount_from: Option<String>,
+    mount_from: Option<String>,
+    /// Whether the registry has refused to mount.
+    mount_refused: AtomicBool,
     credentials: Credentials,
     backoff: Backoff,
     /// How many blobs are transferred at once.
-    pub(super) parallel: usize,
+    pub(crate) parallel: usize,
     /// The header that requests carry, once the registry asked for it.
     authorization: Mutex<Option<HeaderValue>>,
 }
@@ -49,7 +54,7 @@ impl Session {
     ///
     /// [`Error::Unreachable`], [`Error::Denied`], [`Error::Certificates`], [`Error::Auth`],
     /// [`Error::Token`].
-    pub(super) async fn open(
+    pub(crate) async fn open(
         reference: &Reference,
         options: &Options,
         resolver: &Resolver,
@@ -57,7 +62,11 @@ impl Session {
         mount_from: Option<&str>,
     ) -> Result<Self, Error> {
         let credentials = resolve(resolver, reference, options).await?;
-        let session = Self::new(reference, options, credentials, action, mount_from)?;
+        let (reference, options) = (reference.clone(), options.clone());
+        let mount_from = mount_from.map(str::to_owned);
+        // Files with certificates may be streams.
+        let new = move || Self::new(&reference, &options, credentials, action, mount_from.as_deref());
+        let session = blocking(new).await?;
         session
             .log_in()
             .await
@@ -65,19 +74,19 @@ impl Session {
         Ok(session)
     }
 
-    /// Checks what does not depend on an answer: certificates, proxies and the name.
+    /// Checks what does not depend on a response: certificates, proxies and the name.
     ///
     /// # Errors
     ///
     /// As [`open`](Self::open), before it connects.
     #[cfg(feature = "server")]
-    pub(super) fn check(reference: &Reference, options: &Options) -> Result<(), Error> {
+    pub(crate) fn check(reference: &Reference, options: &Options) -> Result<(), Error> {
         let policy = Policy::new(reference.host(), options)?;
         Http::new(reference.registry(), policy, options, Secrets::default()).map(drop)
     }
 
     /// Returns a session that has made no request. Without a repository in `reference`, it is for the registry itself.
-    pub(super) fn new(
+    pub(crate) fn new(
         reference: &Reference,
         options: &Options,
         credentials: Credentials,
@@ -100,6 +109,7 @@ impl Session {
             repository: reference.repository().to_owned(),
             action,
             mount_from: mount_from.map(str::to_owned),
+            mount_refused: AtomicBool::new(false),
             credentials,
             backoff: options.backoff,
             parallel: options.parallel.get(),
@@ -107,20 +117,30 @@ impl Session {
         })
     }
 
+    /// Returns the repository whose blobs may be mounted; `None` once that was refused.
+    pub(crate) fn mount_from(&self) -> Option<&str> {
+        self.mount_from.as_deref().filter(|_| !self.mount_refused.load(Ordering::Relaxed))
+    }
+
+    /// Stops mounting blobs: they are uploaded instead.
+    pub(crate) fn refuse_mount(&self) {
+        self.mount_refused.store(true, Ordering::Relaxed);
+    }
+
     /// Asks the registry whether it requires a login, and logs in.
-    pub(super) async fn log_in(&self) -> Result<(), Failure> {
+    pub(crate) async fn log_in(&self) -> Result<(), Failure> {
         let ping = Request::new(Method::GET, self.http.policy.registry().clone());
         self.run(|| async {
-            let answer = self.http.send(&ping, None).await?;
-            match answer.status() {
+            let response = self.http.send(&ping, None).await?;
+            match response.status() {
                 StatusCode::UNAUTHORIZED => {
-                    self.renew(&answer, None).await?;
+                    self.renew(&response, None).await?;
                     Ok(())
                 }
                 status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                    Err(answer.failure().await)
+                    Err(response.failure().await)
                 }
-                // Anything else says nothing about a login: the next request has its own answer.
+                // Anything else says nothing about a login: the next request has its own response.
                 _ => Ok(()),
             }
         })
@@ -128,7 +148,7 @@ impl Session {
     }
 
     /// Runs `attempt` with retries.
-    pub(super) async fn run<T, F>(&self, attempt: impl FnMut() -> F) -> Result<T, Failure>
+    pub(crate) async fn run<T, F>(&self, attempt: impl FnMut() -> F) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, Failure>>,
     {
@@ -136,12 +156,12 @@ impl Session {
     }
 
     /// Returns the counter of attempts for one request.
-    pub(super) fn attempts(&self) -> Attempts {
+    pub(crate) fn attempts(&self) -> Attempts {
         self.backoff.start(self.http.deadline)
     }
 
     /// Returns the address of something in the repository: `blobs/sha256:…`.
-    pub(super) fn url(&self, path: &str) -> Result<Url, Failure> {
+    pub(crate) fn url(&self, path: &str) -> Result<Url, Failure> {
         let text = format!("{}{}/{path}", self.http.policy.registry(), self.repository);
         Url::parse(&text)
             .map_err(|error| Failure::Invalid(format!("`{text}` is not a valid address: {error}")))
@@ -149,38 +169,38 @@ impl Session {
 
     /// Makes a request once, with the login if it goes to the registry itself. If the registry does not accept the
     /// login, it is renewed once.
-    pub(super) async fn send(&self, request: &Request) -> Result<Answer<'_>, Failure> {
+    pub(crate) async fn send(&self, request: &Request) -> Result<Response<'_>, Failure> {
         if !self.http.is_registry(&request.url) {
             return self.http.send(request, None).await;
         }
         let used = self.authorization.lock().await.clone();
-        let answer = self.http.send(request, used.as_ref()).await?;
-        if answer.status() != StatusCode::UNAUTHORIZED || !self.http.is_registry(answer.url()) {
-            return Ok(answer);
+        let response = self.http.send(request, used.as_ref()).await?;
+        if response.status() != StatusCode::UNAUTHORIZED || !self.http.is_registry(response.url()) {
+            return Ok(response);
         }
-        match self.renew(&answer, used.as_ref()).await? {
+        match self.renew(&response, used.as_ref()).await? {
             Some(renewed) => {
-                drop(answer);
+                drop(response);
                 self.http.send(request, Some(&renewed)).await
             }
-            None => Ok(answer),
+            None => Ok(response),
         }
     }
 
     /// Makes a request that is expected to be answered with one of `statuses`.
-    pub(super) async fn expect(
+    pub(crate) async fn expect(
         &self,
         request: &Request,
         statuses: &[StatusCode],
-    ) -> Result<Answer<'_>, Failure> {
-        let answer = self.send(request).await?;
-        if statuses.contains(&answer.status()) { Ok(answer) } else { Err(answer.failure().await) }
+    ) -> Result<Response<'_>, Failure> {
+        let response = self.send(request).await?;
+        if statuses.contains(&response.status()) { Ok(response) } else { Err(response.failure().await) }
     }
 
     /// Answers the challenge of a 401 and returns the new header; `None` if there is none better than `used`.
     async fn renew(
         &self,
-        answer: &Answer<'_>,
+        response: &Response<'_>,
         used: Option<&HeaderValue>,
     ) -> Result<Option<HeaderValue>, Failure> {
         let mut authorization = self.authorization.lock().await;
@@ -188,7 +208,7 @@ impl Session {
             // Another request was faster.
             return Ok(authorization.clone());
         }
-        let headers = answer.headers(&WWW_AUTHENTICATE);
+        let headers = response.headers(&WWW_AUTHENTICATE);
         let challenges: Vec<Challenge> = headers.iter().flat_map(|header| challenge::parse(header)).collect();
         let supported = challenges.iter().find(|found| matches!(found.scheme.as_str(), "basic" | "bearer"));
         let Some(challenge) = supported else {
@@ -212,7 +232,7 @@ impl Session {
                 Secret::Anonymous => return Ok(None),
             }
         } else {
-            let token = self.token(challenge, answer.url()).await?;
+            let token = self.token(challenge, response.url()).await?;
             self.http.secrets.add(&token);
             sensitive("Bearer", &token)?
         };
@@ -223,8 +243,26 @@ impl Session {
         Ok(Some(renewed))
     }
 
-    /// Requests a token from the server that `challenge` names.
+    /// Requests a token from the server that `challenge` names. A server that does not let these credentials read the repository
+    /// to mount from may give no token at all; then the token is requested for this repository only.
     async fn token(&self, challenge: &Challenge, from: &Url) -> Result<String, Failure> {
+        let mount_from = self.mount_from();
+        match self.token_for(challenge, from, mount_from).await {
+            Err(failure) if mount_from.is_some() && failure.is_refusal() => {
+                self.refuse_mount();
+                self.token_for(challenge, from, None).await
+            }
+            result => result,
+        }
+    }
+
+    /// Requests a token for this repository, and for reading another one.
+    async fn token_for(
+        &self,
+        challenge: &Challenge,
+        from: &Url,
+        mount_from: Option<&str>,
+    ) -> Result<String, Failure> {
         let realm = challenge.parameter("realm").unwrap_or_default();
         if realm.is_empty() {
             return Err(Failure::Invalid("the login challenge does not name a token server".into()));
@@ -242,8 +280,7 @@ impl Session {
             scopes.push(format!("repository:{}:{}", self.repository, self.action.scope()));
         }
         // Mounting reads from the other repository.
-        scopes
-            .extend(self.mount_from.iter().map(|name| format!("repository:{name}:{}", Action::Pull.scope())));
+        scopes.extend(mount_from.map(|name| format!("repository:{name}:{}", Action::Pull.scope())));
         let mut authorization = None;
         let request = if let Secret::IdentityToken(token) = &self.credentials.secret {
             // Docker's token specification, "Getting a token" with OAuth 2.
@@ -274,11 +311,11 @@ impl Session {
         let request = request.header(ACCEPT, HeaderValue::from_static("application/json"));
         let result = self
             .run(|| async {
-                let answer = self.http.send(&request, authorization.as_ref()).await?;
-                if answer.status() != StatusCode::OK {
-                    return Err(answer.failure().await);
+                let response = self.http.send(&request, authorization.as_ref()).await?;
+                if response.status() != StatusCode::OK {
+                    return Err(response.failure().await);
                 }
-                parse_token(&answer.bytes(MAX_TOKEN_RESPONSE).await?)
+                parse_token(&response.bytes(MAX_TOKEN_RESPONSE).await?)
             })
             .await;
         let server = self.http.secrets.clean(&authority(&url));
@@ -292,11 +329,11 @@ impl Session {
     }
 
     /// Turns a failure into an error: what the registry was asked to do (`read`), and with what.
-    pub(super) fn error(&self, failure: Failure, verb: &'static str, what: &str) -> Error {
+    pub(crate) fn error(&self, failure: Failure, verb: &'static str, what: &str) -> Error {
         let registry = self.registry.clone();
         match failure {
-            Failure::Unreachable(reason) => self.unreachable(reason),
-            Failure::Broken(reason) if reason.contains("invalid HTTP version") => self.unreachable(reason),
+            Failure::Unreachable(cause) => self.unreachable(&cause),
+            Failure::Broken(cause) if cause.kind == CauseKind::Tls => self.unreachable(&cause),
             Failure::Status {
                 status: status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN),
                 message,
@@ -322,8 +359,8 @@ impl Session {
         }
     }
 
-    /// Returns the error for a registry without a connection, with what to do about `reason`.
-    fn unreachable(&self, reason: String) -> Error {
+    /// Returns the error for a registry without a connection, with what to do about its `cause`.
+    fn unreachable(&self, cause: &Cause) -> Error {
         let registry = self.registry.clone();
         let is_loopback = self.http.policy.is_loopback();
         // These are reqwest's variables.
@@ -332,24 +369,17 @@ impl Session {
         let is_proxied = proxies.peek().is_some();
         let is_proxied_with_tls =
             proxies.any(|proxy| proxy.to_string_lossy().to_ascii_lowercase().starts_with("https://"));
-        let remedy = if reason.starts_with("TLS is not available") {
-            Remedy::InstallAuthorities
-        } else if reason.contains("UnknownIssuer") {
-            Remedy::TrustAuthority
-        } else if reason.contains("invalid peer certificate") {
-            Remedy::CheckCertificate
-        } else if reason.contains("invalid HTTP version") {
-            Remedy::UseTls
-        } else if is_proxied_with_tls && is_plain_http(&reason) {
-            Remedy::CheckProxyScheme
-        } else if is_plain_http(&reason) {
-            Remedy::AllowPlainHttp { host: (!is_loopback).then(|| registry.clone()) }
-        } else if is_proxied {
-            Remedy::CheckProxy
-        } else {
-            Remedy::CheckAddress
+        let remedy = match cause.kind {
+            CauseKind::TlsUnavailable => Remedy::InstallAuthorities,
+            CauseKind::UnknownAuthority => Remedy::TrustAuthority,
+            CauseKind::Certificate => Remedy::CheckCertificate,
+            CauseKind::Tls => Remedy::UseTls,
+            CauseKind::PlainHttp if is_proxied_with_tls => Remedy::CheckProxyScheme,
+            CauseKind::PlainHttp => Remedy::AllowPlainHttp { host: (!is_loopback).then(|| registry.clone()) },
+            CauseKind::Other if is_proxied => Remedy::CheckProxy,
+            CauseKind::Other => Remedy::CheckAddress,
         };
-        Error::Unreachable { registry, reason, remedy }
+        Error::Unreachable { registry, reason: cause.to_string(), remedy }
     }
 
     fn denied(&self, reason: String) -> Error {
@@ -421,11 +451,6 @@ fn parse_token(body: &[u8]) -> Result<String, Failure> {
     Ok(token)
 }
 
-/// Returns whether an attempt to use TLS was answered in plain HTTP.
-fn is_plain_http(reason: &str) -> bool {
-    reason.contains("corrupt message") || reason.contains("InvalidContentType")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -436,10 +461,15 @@ mod tests {
             let reference: Reference = format!("{registry}/a").parse().unwrap();
             let (options, credentials) = (Options::default(), Credentials::anonymous());
             let session = Session::new(&reference, &options, credentials, Action::Pull, None).unwrap();
-            let failure = Failure::Unreachable("received corrupt message of type InvalidContentType".into());
+            let failure =
+                Failure::Unreachable(Cause::new(CauseKind::PlainHttp, "the server did not answer with TLS"));
             let error = session.error(failure, "read", "x");
             assert_eq!(error.remedy(), Some(Remedy::AllowPlainHttp { host }));
-            let tls = session.error(Failure::Broken("invalid HTTP version parsed".into()), "read", "x");
+            let tls = session.error(
+                Failure::Broken(Cause::new(CauseKind::Tls, "invalid HTTP version parsed")),
+                "read",
+                "x",
+            );
             assert_eq!(tls.remedy(), Some(Remedy::UseTls));
             assert!(tls.to_string().ends_with("; the registry seems to use TLS"), "{tls}");
         }

@@ -6,12 +6,11 @@
 //!
 //! Source: `specs/SIGNATURE_SPEC.md` and `pkg/cosign/keys.go` of sigstore/cosign.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use crypto_secretbox::aead::{Aead, KeyInit};
-use crypto_secretbox::{Nonce, XSalsa20Poly1305};
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -26,12 +25,20 @@ use super::client::Repository;
 use super::error::Error;
 use super::file;
 use super::progress::Progress;
+use super::referrers::Referrer;
+use super::secretbox;
+use super::sigstore_bundle::{self, ARTIFACT_TYPE, Outcome};
 use crate::layout::{self, Artifact, Blob, DOCUMENT_LIMIT, document, is_image_config};
+use crate::plain::io_error;
 
 /// The media type of a signed document.
 const PAYLOAD_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// The annotation with the signature of a layer.
 const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
+/// The annotation with the certificate of a signature that was made without a key of one's own.
+const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
+/// The type of artifacts that are signatures of the Notary Project.
+const NOTARY: &str = "application/vnd.cncf.notary.signature";
 /// Maximum size of a file with a key, in bytes.
 const MAX_KEY: u64 = 64 << 10;
 /// Maximum size of a signed document, in bytes.
@@ -61,7 +68,7 @@ impl KeyError {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, KeyError> {
-    file::read(path, MAX_KEY).map_err(|error| KeyError::at(path, error.to_string()))
+    file::read(path, MAX_KEY).map_err(|error| KeyError::at(path, io_error(&error)))
 }
 
 /// A private key.
@@ -95,6 +102,11 @@ impl SigningKey {
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &der, &random)
             .map_err(|_| KeyError::at(path, expected))?;
         Ok(Self { pair, random })
+    }
+
+    pub(crate) fn sign(&self, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+        let signature = self.pair.sign(&self.random, bytes).map_err(|_| Error::Sign)?;
+        Ok(signature.as_ref().to_vec())
     }
 
     /// Returns the public key.
@@ -157,9 +169,10 @@ fn decrypt(body: &[u8], password: &str) -> Result<Vec<u8>, String> {
     let mut key = [0; 32];
     scrypt::scrypt(password.as_bytes(), &decode(&kdf.salt)?, &params, &mut key).map_err(|_| invalid())?;
     let nonce: [u8; 24] = decode(&cipher.nonce)?.try_into().map_err(|_| invalid())?;
-    XSalsa20Poly1305::new(&key.into())
-        .decrypt(&Nonce::from(nonce), decode(&ciphertext)?.as_slice())
-        .map_err(|_| "wrong password: set COSIGN_PASSWORD".to_owned())
+    secretbox::open(key, nonce, &decode(&ciphertext)?).ok_or_else(|| {
+        let reason = if password.is_empty() { "a password is required" } else { "wrong password" };
+        format!("{reason}: set COSIGN_PASSWORD")
+    })
 }
 
 /// A public key.
@@ -182,7 +195,7 @@ impl VerifyingKey {
     }
 
     /// Returns whether `signature` is this key's of `payload`.
-    fn verifies(&self, payload: &[u8], signature: &[u8]) -> bool {
+    pub(crate) fn verifies(&self, payload: &[u8], signature: &[u8]) -> bool {
         UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &self.point).verify(payload, signature).is_ok()
     }
 }
@@ -195,6 +208,18 @@ pub struct Verified {
     pub reference: String,
     /// The signed document.
     pub payload: String,
+}
+
+/// What the signatures of an image say about a key.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verification {
+    /// The signatures that the key verifies.
+    pub verified: Vec<Verified>,
+    /// The number of signatures that were made with other keys.
+    pub other_keys: usize,
+    /// The formats of signatures that are not supported, as people call them.
+    pub unsupported: BTreeSet<String>,
 }
 
 impl Repository {
@@ -222,8 +247,7 @@ impl Repository {
             "optional": null,
         });
         let payload = document(&payload)?;
-        let signature = key.pair.sign(&key.random, &payload).map_err(|_| Error::Sign)?;
-        let signature = STANDARD.encode(signature.as_ref());
+        let signature = STANDARD.encode(key.sign(&payload)?);
         let layer = Blob::from_bytes(MediaType::from(PAYLOAD_TYPE), payload)
             .with_annotations([(SIGNATURE.to_owned(), signature)].into());
         let config = match &manifest {
@@ -236,17 +260,64 @@ impl Repository {
         Ok(tag)
     }
 
-    /// Returns the signatures of `digest` that `key` verifies: none if the image is not signed with it.
+    /// Compares the signatures of `digest` with `key`: those in cosign's tag, and those in sigstore bundles that refer to the image.
     ///
     /// # Errors
     ///
     /// As [`Repository::artifact`], [`Error::Layout`] beyond 100 signatures, and [`Error::TooLarge`] beyond 256 KiB of one.
-    pub async fn verify(&self, digest: &Digest, key: &VerifyingKey) -> Result<Vec<Verified>, Error> {
+    pub async fn verify(&self, digest: &Digest, key: &VerifyingKey) -> Result<Verification, Error> {
+        let mut found = Verification::default();
         let Signatures { layers, .. } = self.at(&tag(digest)).signatures().await?;
-        Ok(layers.iter().filter_map(|layer| layer.verified(key, digest)).collect())
+        for layer in &layers {
+            match layer.verified(key, digest) {
+                Some(verified) => found.verified.push(verified),
+                None if layer.has_certificate => {
+                    found
+                        .unsupported
+                        .insert("cosign signature with a certificate instead of a key".to_owned());
+                }
+                None => found.other_keys += 1,
+            }
+        }
+        let referrers = self.referrers(digest).await?;
+        let bundles = referrers.iter().filter(|referrer| referrer.artifact_type.starts_with(ARTIFACT_TYPE));
+        check_count(layers.len() + bundles.clone().count(), self)?;
+        for bundle in bundles {
+            match sigstore_bundle::verify(&self.bundle(bundle).await?, key, digest) {
+                Outcome::Verified(verified) => found.verified.push(verified),
+                Outcome::OtherKey => found.other_keys += 1,
+                Outcome::Unsupported(format) => {
+                    found.unsupported.insert(format.to_owned());
+                }
+                Outcome::NoSignature => {}
+            }
+        }
+        if referrers.iter().any(|referrer| referrer.artifact_type == NOTARY) {
+            found.unsupported.insert("Notary Project signature".to_owned());
+        }
+        Ok(found)
     }
 
-    /// Returns what this tag has; nothing if it does not exist.
+    /// Returns the sigstore bundle of a referrer.
+    async fn bundle(&self, referrer: &Referrer) -> Result<Vec<u8>, Error> {
+        let target = self.at(&referrer.digest);
+        let manifest = target.manifest(&target.reference).await?;
+        let mut blobs = self.document(&manifest, &referrer.digest)?.blobs.into_iter();
+        let bundle = blobs.find(|blob| blob.media_type().as_ref().starts_with(ARTIFACT_TYPE));
+        let bundle = bundle.ok_or_else(|| target.error_of(&"it contains no sigstore bundle"))?;
+        self.payload(bundle).await
+    }
+
+    /// Returns the bytes of a signed document.
+    async fn payload(&self, blob: Descriptor) -> Result<Vec<u8>, Error> {
+        if blob.size() > MAX_PAYLOAD {
+            let request = format!("GET {}", blob.digest());
+            return Err(Error::TooLarge { request, limit: MAX_PAYLOAD });
+        }
+        Ok(self.fetch(&Blob::absent(blob), &Progress::hidden()).await?.document()?)
+    }
+
+    /// Returns the signatures of this tag; none if the tag does not exist.
     async fn signatures(&self) -> Result<Signatures, Error> {
         let manifest = match self.manifest(&self.reference).await {
             Ok(manifest) => manifest,
@@ -264,12 +335,10 @@ impl Repository {
             else {
                 continue;
             };
-            if blob.size() > MAX_PAYLOAD {
-                let request = format!("GET {}", blob.digest());
-                return Err(Error::TooLarge { request, limit: MAX_PAYLOAD });
-            }
-            let payload = self.fetch(&Blob::absent(blob), &Progress::hidden()).await?.document()?;
-            layers.push(Layer { signature, payload });
+            let has_certificate =
+                annotations.is_some_and(|annotations| annotations.contains_key(CERTIFICATE));
+            let payload = self.payload(blob).await?;
+            layers.push(Layer { signature, has_certificate, payload });
         }
         let manifest =
             serde_json::from_slice(&manifest.document()?).map_err(|error| self.error_of(&error))?;
@@ -313,6 +382,8 @@ fn check_count(count: usize, tag: &Repository) -> Result<(), layout::Error> {
 struct Layer {
     /// The signature in base64.
     signature: String,
+    /// Whether it was made with the key of a certificate.
+    has_certificate: bool,
     payload: Vec<u8>,
 }
 
@@ -383,8 +454,6 @@ fn with_layer(mut manifest: Value, config: Option<Value>, layer: Blob) -> Result
 
 #[cfg(test)]
 mod tests {
-    use crypto_secretbox::aead::Aead;
-
     use super::*;
     use crate::layout::sha256;
 
@@ -399,7 +468,7 @@ mod tests {
         let mut key = [0; 32];
         scrypt::scrypt(password.as_bytes(), b"salt", &scrypt::Params::new(4, 8, 1).unwrap(), &mut key)
             .unwrap();
-        let sealed = XSalsa20Poly1305::new(&key.into()).encrypt(&Nonce::from([7; 24]), der).unwrap();
+        let sealed = secretbox::seal(key, [7; 24], der);
         let body = json!({
             "kdf": { "name": "scrypt", "params": { "N": 16, "r": 8, "p": 1 }, "salt": STANDARD.encode("salt") },
             "cipher": { "name": "nacl/secretbox", "nonce": STANDARD.encode([7; 24]) },
@@ -418,8 +487,11 @@ mod tests {
         assert_eq!(SigningKey::read(&plain, "").unwrap().public(), public);
         let encrypted = write(dir.path(), "cosign.key", &cosign_key(&pair.serialize_der(), "secret"));
         assert_eq!(SigningKey::read(&encrypted, "secret").unwrap().public(), public);
-        let error = SigningKey::read(&encrypted, "hunter2").unwrap_err().to_string();
-        assert!(error.contains("COSIGN_PASSWORD") && !error.contains("hunter2"), "{error}");
+        for (password, expected) in [("hunter2", "wrong password"), ("", "a password is required")] {
+            let error = SigningKey::read(&encrypted, password).unwrap_err().to_string();
+            let shown = error.contains(expected) && error.contains("COSIGN_PASSWORD");
+            assert!(shown && !error.contains("hunter2"), "{error}");
+        }
         for text in ["", "no key", &pair.public_key_pem()] {
             let error = SigningKey::read(&write(dir.path(), "x.key", text), "").unwrap_err().to_string();
             assert!(error.contains("x.key"), "{error}");
@@ -443,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_about_one_digest() {
+    fn signature_is_about_one_digest() {
         let dir = tempfile::tempdir().unwrap();
         let pair = rcgen::KeyPair::generate().unwrap();
         let key = SigningKey::read(&write(dir.path(), "k", &pair.serialize_pem()), "").unwrap();
@@ -451,14 +523,13 @@ mod tests {
         let payload =
             format!(r#"{{"critical":{{"image":{{"docker-manifest-digest":"{digest}"}}}}}}"#).into_bytes();
         let signature = STANDARD.encode(key.pair.sign(&key.random, &payload).unwrap());
-        let layer = Layer { signature, payload };
+        let layer = Layer { signature, has_certificate: false, payload };
         assert!(layer.verified(&key.public(), &digest).is_some());
         assert!(layer.verified(&key.public(), &sha256(b"other")).is_none());
         let other = rcgen::KeyPair::generate().unwrap();
         let other = SigningKey::read(&write(dir.path(), "o", &other.serialize_pem()), "").unwrap();
         assert!(layer.verified(&other.public(), &digest).is_none());
-        let changed =
-            Layer { payload: [layer.payload.as_slice(), b" "].concat(), signature: layer.signature };
+        let changed = Layer { payload: [layer.payload.as_slice(), b" "].concat(), ..layer };
         assert!(changed.verified(&key.public(), &digest).is_none());
     }
 }

@@ -7,6 +7,7 @@ use reqwest::Url;
 
 use super::error::Error;
 use super::options::Options;
+use super::sanitize::Address;
 
 /// Maximum length of an address in a `Location` header or of a token server, in bytes.
 const MAX_ADDRESS: usize = 16 << 10;
@@ -24,7 +25,7 @@ enum Reach {
 
 /// Which addresses requests of one registry may go to.
 #[derive(Debug, Clone)]
-pub(super) struct Policy {
+pub(crate) struct Policy {
     registry: Url,
     plain_loopback: bool,
     plain_hosts: Vec<String>,
@@ -36,15 +37,17 @@ impl Policy {
     /// # Errors
     ///
     /// [`Error::Name`] if `registry` is not a host.
-    pub(super) fn new(registry: &str, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn new(registry: &str, options: &Options) -> Result<Self, Error> {
         let url = |scheme: &str| {
             Url::parse(&format!("{scheme}://{registry}/v2/")).ok().filter(|url| {
                 // A host and nothing else: no path, user or query that would change where requests go.
                 url.path() == "/v2/" && url.username().is_empty() && url.query().is_none()
             })
         };
-        let invalid =
-            || Error::Name { name: registry.to_owned(), reason: "the registry is not a valid host".into() };
+        let invalid = || Error::Name {
+            name: Address(registry).to_string(),
+            reason: "the registry is not a valid host".into(),
+        };
         let secure = url("https").ok_or_else(invalid)?;
         let mut policy = Self {
             registry: secure,
@@ -59,12 +62,12 @@ impl Policy {
     }
 
     /// Returns the registry's base address, which ends in `/v2/`.
-    pub(super) fn registry(&self) -> &Url {
+    pub(crate) fn registry(&self) -> &Url {
         &self.registry
     }
 
     /// True if the registry is a literal loopback address.
-    pub(super) fn is_loopback(&self) -> bool {
+    pub(crate) fn is_loopback(&self) -> bool {
         reach(&self.registry) == Reach::Loopback
     }
 
@@ -74,7 +77,7 @@ impl Policy {
     ///
     /// The reason why requests must not go there: it is not an HTTP address, leaves TLS, names a user, or points from
     /// another machine to this one.
-    pub(super) fn follow(&self, from: &Url, location: &str) -> Result<Url, String> {
+    pub(crate) fn follow(&self, from: &Url, location: &str) -> Result<Url, String> {
         if location.len() > MAX_ADDRESS {
             return Err(format!("the address exceeds the limit of {MAX_ADDRESS} bytes"));
         }
@@ -104,7 +107,7 @@ impl Policy {
     ///
     /// Token servers are often on another host. A literal address in a private network is accepted only from a
     /// registry that has one itself.
-    pub(super) fn may_receive_credentials(&self, target: &Url) -> bool {
+    pub(crate) fn may_receive_credentials(&self, target: &Url) -> bool {
         target.origin() == self.registry.origin() || reach(target) >= reach(&self.registry)
     }
 
@@ -216,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registry_is_a_host_and_nothing_else() {
+    fn registry_is_a_host_and_nothing_else() {
         for registry in
             ["", "a b", "user@host", "host/path", "host?query", "host#fragment", "host:99999", "["]
         {

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use futures::stream;
+use futures::channel::mpsc;
+use futures::{StreamExt, stream};
 
 use super::progress::Progress;
 use crate::layout::{self, Blob};
@@ -15,7 +16,7 @@ const CHUNK: usize = 1 << 20;
 
 /// A blob that is sent, from `offset` on.
 #[derive(Debug, Clone)]
-pub(super) struct Upload {
+pub(crate) struct Upload {
     blob: Blob,
     offset: u64,
     length: u64,
@@ -24,19 +25,19 @@ pub(super) struct Upload {
 
 impl Upload {
     /// The bytes of `blob` from `offset` on.
-    pub(super) fn from(blob: Blob, offset: u64, progress: Progress) -> Self {
+    pub(crate) fn from(blob: Blob, offset: u64, progress: Progress) -> Self {
         let length = blob.size().saturating_sub(offset);
         Self { blob, offset, length, progress }
     }
 
     /// Returns the number of bytes that are sent.
-    pub(super) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
     /// Returns the bytes in chunks, read on a thread that may block. `moved` counts them, `failed` is set if the blob
     /// cannot be read; the stream then ends with an error.
-    pub(super) fn stream(
+    pub(crate) fn stream(
         &self,
         moved: Arc<AtomicU64>,
         failed: Arc<Mutex<Option<layout::Error>>>,
@@ -45,7 +46,7 @@ impl Upload {
         // Read and not skipped: the reader compares the digest of all bytes.
         let mut skip = self.offset;
         let (blob, length) = (self.blob.clone(), self.length);
-        let sent = Sent { progress: self.progress.clone(), bytes: 0, length };
+        let sent = PartSent::new(self.progress.clone(), length);
         Ok(stream::unfold(Some((reader, sent)), move |state| {
             let (blob, moved, failed) = (blob.clone(), Arc::clone(&moved), Arc::clone(&failed));
             let to_skip = std::mem::take(&mut skip);
@@ -81,21 +82,55 @@ impl Upload {
     }
 }
 
+/// The bytes of a blob that is fetched while it is sent. They can be sent once.
+#[derive(Debug)]
+pub(crate) struct PassedOn {
+    chunks: Mutex<Option<mpsc::Receiver<Bytes>>>,
+    length: u64,
+}
+
+impl PassedOn {
+    pub(crate) fn new(chunks: mpsc::Receiver<Bytes>, length: u64) -> Self {
+        Self { chunks: Mutex::new(Some(chunks)), length }
+    }
+
+    /// Returns the number of bytes that are sent.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Returns the bytes, which `moved` counts; `None` if they were sent already. The stream is too short if they cannot be fetched.
+    pub(crate) fn stream(
+        &self,
+        moved: Arc<AtomicU64>,
+    ) -> Option<impl futures::Stream<Item = io::Result<Bytes>> + Send + 'static> {
+        let chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(chunks.map(move |chunk| {
+            moved.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+            Ok(chunk)
+        }))
+    }
+}
+
 /// Counts what was sent, and takes it back from the progress bar if that was not all.
-struct Sent {
+pub(crate) struct PartSent {
     progress: Progress,
     bytes: u64,
     length: u64,
 }
 
-impl Sent {
-    fn add(&mut self, bytes: u64) {
+impl PartSent {
+    pub(crate) fn new(progress: Progress, length: u64) -> Self {
+        Self { progress, bytes: 0, length }
+    }
+
+    pub(crate) fn add(&mut self, bytes: u64) {
         self.bytes += bytes;
         self.progress.advance(bytes);
     }
 }
 
-impl Drop for Sent {
+impl Drop for PartSent {
     fn drop(&mut self) {
         if self.bytes < self.length {
             self.progress.take_back(self.bytes);

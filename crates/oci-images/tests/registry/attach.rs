@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use oci_images::layout::Wanted;
 use oci_images::registry::{Attachment, Progress, Repository};
 
 use crate::lying::{self, Lie};
@@ -33,19 +34,19 @@ async fn attach_to_an_image(registry: std::net::SocketAddr) -> Vec<String> {
     referrers.sort_by_key(|referrer| referrer.digest != *one.as_ref());
     let found: Vec<String> = referrers.into_iter().map(|referrer| referrer.digest).collect();
     assert_eq!(found, [one.to_string(), two.to_string()]);
-    let attached = repository.at(two.as_ref()).artifact().await.unwrap();
+    let attached = repository.at(two.as_ref()).artifact(&Wanted::All).await.unwrap();
     let attached = repository.with_blobs(attached, &Progress::hidden()).await.unwrap();
     assert_eq!(attached.blobs()[0].document().unwrap(), b"[]");
     found
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_registry_lists_what_is_attached() {
+async fn registry_lists_what_is_attached() {
     attach_to_an_image(Running::start().await.address).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tag_lists_what_is_attached_where_the_registry_does_not() {
+async fn tag_lists_what_is_attached_where_the_registry_does_not() {
     let (address, log) = lying::serve(Lie::None, None).await;
     let attached = attach_to_an_image(address).await;
     assert_eq!(attached.len(), 2);

@@ -241,7 +241,7 @@ mod push {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_wrong_digest_stores_nothing() {
+    async fn wrong_digest_stores_nothing() {
         let client = Client::start().await;
         let digest = sha256(b"right").to_string();
         let path = format!("/v2/a/blobs/uploads/?digest={digest}");

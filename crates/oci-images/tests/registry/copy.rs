@@ -5,13 +5,13 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
 
+use futures::StreamExt as _;
 use oci_images::layout::{
-    Artifact, Blob, File, FileMap, Image, Platform, Recipe, Source, layer, write_directory,
+    Artifact, Blob, File, FileMap, Image, ImageBuilder, Platform, Source, Wanted, layer, write_directory,
 };
-use oci_images::place::{Copied, Copier, Error, Place};
-use oci_images::registry::{Progress, Repository};
+use oci_images::location::{Copied, Copier, Error, ImageLocation};
+use oci_images::registry::{Parallel, Progress, Repository};
 
 use crate::raw::{self, reply};
 use crate::{LONG, Running, anonymous, image, options, reference};
@@ -20,7 +20,7 @@ fn copier() -> Copier {
     Copier { options: options(), resolver: anonymous(), platform: None }
 }
 
-fn place(text: impl AsRef<str>) -> Place {
+fn place(text: impl AsRef<str>) -> ImageLocation {
     text.as_ref().parse().unwrap()
 }
 
@@ -59,11 +59,11 @@ fn large(size: usize) -> Image {
     let bytes: Vec<u8> = bytes.flatten().take(size).collect();
     let mut files = FileMap::new();
     files.add("data", File { source: Source::Bytes(bytes), executable: false }).unwrap();
-    Recipe { layers: vec![layer(&files, 0).unwrap()], ..Recipe::default() }.build().unwrap()
+    ImageBuilder { layers: vec![layer(&files, 0).unwrap()], ..ImageBuilder::default() }.build().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_keeps_its_digest_wherever_it_is_copied() {
+async fn index_keeps_its_digest_wherever_it_is_copied() {
     let (one, two) = (Running::start().await, Running::start().await);
     let index = index();
     push(one.address, "org/app:v1", &index).await;
@@ -85,21 +85,19 @@ async fn an_index_keeps_its_digest_wherever_it_is_copied() {
     assert_eq!(copied.name, format!("{}/mirror/app@{}", two.address, index.digest()));
     let copied = copy(&places[3], &places[1]).await.unwrap();
     assert_eq!((copied.sent, copied.present), (0, 5));
-    let (read, _) = place(&places[3]).artifact(&options(), &anonymous()).await.unwrap();
+    let (read, _) = place(&places[3]).artifact(&Wanted::All, &options(), &anonymous()).await.unwrap();
     assert_eq!(read.platforms(), [platform("linux/amd64"), platform("linux/arm64")]);
 }
 
 #[tokio::test]
-async fn other_tasks_run_while_a_layout_is_written() {
+async fn writing_a_layout_lets_other_tasks_run() {
     let directory = tempfile::tempdir().unwrap();
     let (from, to) = (directory.path().join("from"), directory.path().join("to"));
     write_directory(&from, image(&[&[("a", "1")]]), "a:v1").unwrap();
     // Writers of a layout wait for each other.
     let lock = atomic_files::DirectoryLock::acquire(&to, LONG, |_| {}).unwrap();
-    let release = async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        drop(lock);
-    };
+    // If writing kept this thread waiting, the lock would never be released.
+    let release = async { drop(lock) };
     let (from, to) = (format!("oci:{}", from.display()), format!("oci:{}", to.display()));
     let (copied, ()) = tokio::join!(copy(from, to), release);
     assert_eq!(copied.unwrap().sent, 2);
@@ -114,7 +112,7 @@ async fn one_platform_of_an_index_is_chosen() {
     let archive = format!("docker-archive:{}", directory.path().join("image.tar").display());
     let source = format!("{}/org/app:v1", registry.address);
     let error = copy(&source, &archive).await.unwrap_err().to_string();
-    assert!(error.contains("one platform"), "{error}");
+    assert!(error.contains("for one only"), "{error}");
     assert!(!directory.path().join("image.tar").exists());
 
     let mut chosen = copier();
@@ -147,7 +145,7 @@ async fn blobs_are_mounted_within_a_registry() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_copy_that_fails_leaves_nothing() {
+async fn copy_that_fails_leaves_nothing() {
     let registry = Running::start().await;
     push(registry.address, "org/app:v1", large(100_000)).await;
     let blobs = registry.directory.path().join("blobs/sha256");
@@ -210,7 +208,7 @@ fn pass(mut client: TcpStream, mut server: TcpStream, limit: u64, count: &Atomic
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upload_that_breaks_is_resumed_where_it_stopped() {
+async fn upload_that_breaks_is_resumed_where_it_stopped() {
     const SIZE: usize = 12 << 20;
     let registry = Running::start().await;
     let (address, passed) = breaking_proxy(registry.address, 5 << 20);
@@ -226,7 +224,7 @@ async fn an_upload_that_breaks_is_resumed_where_it_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upload_that_was_opened_instead_of_a_mount_is_used() {
+async fn upload_that_was_opened_instead_of_a_mount_is_used() {
     let image = image(&[&[("a", "1")]]);
     let served = image.clone();
     // Has the image in `a`, and mounts nothing. Uploads with an odd number expire before they are used.
@@ -268,7 +266,7 @@ async fn an_upload_that_was_opened_instead_of_a_mount_is_used() {
     let source = Repository::for_reading(&from, &options(), &anonymous()).await.unwrap();
     let copy = async || {
         let target = Repository::for_copying(&to, Some(&from), &options(), &anonymous()).await.unwrap();
-        let artifact = source.artifact().await.unwrap();
+        let artifact = source.artifact(&Wanted::All).await.unwrap();
         let before = log.count("/b/blobs/uploads/?");
         assert_eq!(target.push(artifact, Some(&source), &Progress::hidden()).await.unwrap().sent, 2);
         log.count("/b/blobs/uploads/?") - before
@@ -276,4 +274,211 @@ async fn an_upload_that_was_opened_instead_of_a_mount_is_used() {
     assert_eq!(copy().await, 2, "one for each blob");
     expiring.store(true, Ordering::SeqCst);
     assert_eq!(copy().await, 3, "and another one for an upload that is gone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mount_refused_falls_back_to_upload() {
+    for status in [400, 401, 403, 404, 405, 422] {
+        let image = image(&[&[("a", "1")]]);
+        let served = image.clone();
+        let (address, log) = raw::serve(None, move |_, request| {
+            let path = request.path.split('?').next().unwrap();
+            let last = path.rsplit('/').next().unwrap();
+            let bytes = |blob: &Blob| {
+                let mut bytes = Vec::new();
+                blob.open().unwrap().read_to_end(&mut bytes).unwrap();
+                bytes
+            };
+            match (request.method.as_str(), path) {
+                (_, "/v2/") => reply(200, &[], b"{}"),
+                ("HEAD", path) if path.starts_with("/v2/b/blobs/") => reply(404, &[], b""),
+                ("HEAD", _) => reply(200, &[("docker-content-digest", served.digest().as_ref())], b""),
+                ("POST", _) if request.path.contains("mount=") => reply(status, &[], b""),
+                ("POST", _) => reply(202, &[("location", "/v2/b/blobs/uploads/1")], b""),
+                ("PUT", _) => reply(201, &[], b""),
+                (_, path) if path.contains("/manifests/") => reply(200, &[], &bytes(served.manifest())),
+                _ => match served.blobs().find(|blob| blob.digest().as_ref() == last) {
+                    Some(blob) => reply(200, &[], &bytes(blob)),
+                    None => reply(404, &[], b""),
+                },
+            }
+        })
+        .await;
+        let mut one_by_one = copier();
+        // One blob after the other: the first refusal is enough.
+        one_by_one.options.parallel = Parallel(1);
+        let [from, to] = ["a:v1", "b:v1"].map(|name| ImageLocation::Registry(reference(address, name)));
+        let copied = one_by_one.copy(&from, &to, &Progress::hidden()).await.unwrap();
+        assert_eq!((copied.sent, copied.mounted), (2, 0), "{status}");
+        assert_eq!(log.count("mount="), 1, "{status}");
+    }
+}
+
+/// Serves an index and the manifests of its images but the last one, which the registry does not have.
+async fn sparse(index: &Artifact) -> SocketAddr {
+    let served = index.clone();
+    let (address, _) = raw::serve(None, move |_, request| {
+        let last = request.path.rsplit('/').next().unwrap();
+        let (missing, images) = served.children().split_last().unwrap();
+        let root = std::iter::once(served.manifest()).filter(|_| last == "v1");
+        let blobs = images.iter().flat_map(|image| image.blobs().iter().chain([image.manifest()]));
+        let found = root.chain(blobs).find(|blob| last == "v1" || blob.digest().as_ref() == last);
+        assert!(
+            !request.path.contains("/blobs/") || !missing.all_blobs().contains_key(last) || found.is_some()
+        );
+        match found {
+            _ if request.path == "/v2/" => reply(200, &[], b"{}"),
+            None => reply(404, &[], b""),
+            Some(blob) => {
+                let mut bytes = Vec::new();
+                blob.open().unwrap().read_to_end(&mut bytes).unwrap();
+                reply(200, &[], &bytes)
+            }
+        }
+    })
+    .await;
+    address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn platform_of_sparse_index_is_copied_without_reading_the_others() {
+    let index = index();
+    let address = sparse(&index).await;
+    let directory = tempfile::tempdir().unwrap();
+    let layout = format!("oci:{}", directory.path().join("layout").display());
+    let from = place(format!("{address}/org/app:v1"));
+    let mut chosen = copier();
+    chosen.platform = Some(platform("linux/amd64"));
+    let copied = chosen.copy(&from, &place(layout), &Progress::hidden()).await.unwrap();
+    assert_eq!(copied.digest, index.children()[0].digest().to_string());
+    // The index as a whole is incomplete.
+    let archive = format!("oci-archive:{}", directory.path().join("a.tar").display());
+    let error = copier().copy(&from, &place(&archive), &Progress::hidden()).await.unwrap_err();
+    assert!(error.to_string().contains("not found"), "{error}");
+    // Whoever lists the images gets those that are there.
+    let (read, _) = from.artifact(&Wanted::Available, &options(), &anonymous()).await.unwrap();
+    assert_eq!(read.children().iter().map(Artifact::is_read).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(read.platforms(), index.platforms());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn schema_1_manifest_is_named() {
+    let manifest = br#"{"schemaVersion":1,"name":"a","tag":"v1","fsLayers":[],"history":[],"signatures":[]}"#;
+    let (address, _) = raw::serve(None, |_, _| reply(200, &[], manifest)).await;
+    let error = copy(format!("{address}/a:v1"), "oci:x").await.unwrap_err().to_string();
+    assert!(error.contains("Docker image manifest schema 1 is not supported"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copy_over_a_file_of_its_source_is_rejected() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    write_directory(&directory.path().join("layout"), image(&[&[("a", "1")]]), "a:v1").unwrap();
+    let layout = format!("oci:{}", path("layout"));
+    copy(&layout, format!("oci-archive:{}", path("a.tar"))).await.unwrap();
+    std::os::unix::fs::symlink("layout", directory.path().join("link")).unwrap();
+    let index = std::fs::read(directory.path().join("layout/index.json")).unwrap();
+    let archive = std::fs::read(directory.path().join("a.tar")).unwrap();
+    for (from, to) in [
+        (layout.clone(), format!("docker-archive:{}", path("layout/index.json"))),
+        (layout.clone(), format!("oci-archive:{}", path("link/blobs/new.tar"))),
+        (format!("oci-archive:{}", path("a.tar")), format!("docker-archive:{}", path("a.tar"))),
+    ] {
+        let error = copy(&from, &to).await.unwrap_err();
+        assert!(matches!(error, Error::Overlap { .. }), "{from} {to}: {error}");
+    }
+    assert_eq!(std::fs::read(directory.path().join("layout/index.json")).unwrap(), index);
+    assert_eq!(std::fs::read(directory.path().join("a.tar")).unwrap(), archive);
+}
+
+/// A registry with one large blob, of which it returns the second half when `half` is notified.
+async fn halved(image: &Image, half: Arc<tokio::sync::Notify>) -> SocketAddr {
+    let served = image.clone();
+    let handle = move |request: axum::extract::Request| {
+        let (served, half) = (served.clone(), Arc::clone(&half));
+        async move {
+            let path = request.uri().path().to_owned();
+            let last = path.rsplit('/').next().unwrap();
+            let mut blobs = served.blobs().chain([served.manifest()]);
+            let found = blobs.find(|blob| {
+                last == "v1" && blob.digest() == served.digest() || blob.digest().as_ref() == last
+            });
+            let mut bytes = Vec::new();
+            if let Some(blob) = found {
+                blob.open().unwrap().read_to_end(&mut bytes).unwrap();
+            }
+            let length = bytes.len();
+            let second = bytes.split_off(if length > 1 << 20 { length / 2 } else { length });
+            let waits = !second.is_empty();
+            let parts = futures::stream::iter([bytes]).chain(futures::stream::once(async move {
+                if waits {
+                    half.notified().await;
+                }
+                second
+            }));
+            let body = axum::body::Body::from_stream(parts.map(Ok::<_, std::io::Error>));
+            axum::response::Response::builder().header("content-length", length).body(body).unwrap()
+        }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, axum::Router::new().fallback(handle)).await });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_blob_is_sent_while_it_is_fetched() {
+    let half = Arc::new(tokio::sync::Notify::new());
+    let image = large(6 << 20);
+    let source = halved(&image, Arc::clone(&half)).await;
+    let target = Running::start().await;
+    let [from, to] = [source, target.address].map(|host| ImageLocation::Registry(reference(host, "a:v1")));
+    let plain = copier();
+    let progress = Progress::hidden();
+    let mut copying = std::pin::pin!(plain.copy(&from, &to, &progress));
+    let uploads = target.directory.path().join("uploads");
+    let arrived = || {
+        let sizes = std::fs::read_dir(&uploads).unwrap().filter_map(|file| file.ok()?.metadata().ok());
+        sizes.map(|metadata| metadata.len()).sum::<u64>()
+    };
+    // The second half is not there before the target has some of the first one.
+    let copied = tokio::time::timeout(LONG, async {
+        loop {
+            tokio::select! {
+                copied = &mut copying => break copied.unwrap(),
+                () = tokio::task::yield_now() => if arrived() > 1 << 20 {
+                    half.notify_one();
+                },
+            }
+        }
+    });
+    assert_eq!(copied.await.unwrap().sent, 2);
+    let (read, _) = to.artifact(&Wanted::All, &options(), &anonymous()).await.unwrap();
+    assert_eq!(read.digest(), image.digest());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_blob_of_another_digest_is_not_passed_on() {
+    let (one, two) = (Running::start().await, Running::start().await);
+    push(one.address, "org/app:v1", large(6 << 20)).await;
+    for entry in std::fs::read_dir(one.directory.path().join("blobs/sha256")).unwrap() {
+        let path = entry.unwrap().path();
+        let size = std::fs::metadata(&path).unwrap().len();
+        if size > 1 << 20 {
+            std::fs::write(path, vec![0; usize::try_from(size).unwrap()]).unwrap();
+        }
+    }
+    let error = copy(format!("{}/org/app:v1", one.address), format!("{}/org/app:v1", two.address)).await;
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains(&one.address.to_string()) && error.contains("has the digest"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_blob_whose_upload_breaks_is_copied_all_the_same() {
+    let (one, two) = (Running::start().await, Running::start().await);
+    let image = large(12 << 20);
+    push(one.address, "org/app:v1", &image).await;
+    let (address, _) = breaking_proxy(two.address, 5 << 20);
+    let copied = copy(format!("{}/org/app:v1", one.address), format!("{address}/org/app:v1")).await.unwrap();
+    assert_eq!(copied.digest, image.digest().to_string());
 }

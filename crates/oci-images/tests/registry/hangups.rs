@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use oci_images::layout::{Platform, open_archive};
-use oci_images::place::{Copier, Place};
+use oci_images::layout::{Platform, Wanted, open_archive};
+use oci_images::location::{Copier, ImageLocation};
 use oci_images::registry::{Backoff, Options, Parallel, Progress, Repository};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
@@ -166,7 +166,9 @@ impl Operation {
         let done = match self {
             Self::Push => repository.push(&bundle(), None, &progress).await.map(drop),
             Self::Pull => {
-                let read = async { repository.with_blobs(repository.artifact().await?, &progress).await };
+                let read = async {
+                    repository.with_blobs(repository.artifact(&Wanted::All).await?, &progress).await
+                };
                 read.await.map(|artifact| {
                     assert_eq!(artifact.digest(), bundle().digest());
                     assert!(artifact.blobs().iter().all(|blob| blob.document().is_ok()));
@@ -185,8 +187,8 @@ impl Operation {
         }
         let copier = Copier { options: options(2), resolver: anonymous(), platform: None };
         let archive = directory.join("a.tar");
-        let to = Place::Archive(archive.clone(), None);
-        let done = copier.copy(&Place::Registry(name), &to, &Progress::hidden()).await;
+        let to = ImageLocation::Archive(archive.clone(), None);
+        let done = copier.copy(&ImageLocation::Registry(name), &to, &Progress::hidden()).await;
         let left = std::fs::read_dir(directory).unwrap().count();
         if let Err(error) = done {
             assert_eq!(left, 0, "{error}");
@@ -250,22 +252,22 @@ async fn every_connection_ends(operation: Operation, direction: Direction) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_continues_after_a_response_that_ends_anywhere() {
+async fn pull_continues_after_a_response_that_ends_anywhere() {
     one_connection_ends(Operation::Pull, Direction::Responses).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_continues_after_a_request_that_ends_anywhere() {
+async fn pull_continues_after_a_request_that_ends_anywhere() {
     one_connection_ends(Operation::Pull, Direction::Requests).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_continues_after_a_response_that_ends_anywhere() {
+async fn push_continues_after_a_response_that_ends_anywhere() {
     one_connection_ends(Operation::Push, Direction::Responses).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_continues_after_a_request_that_ends_anywhere() {
+async fn push_continues_after_a_request_that_ends_anywhere() {
     one_connection_ends(Operation::Push, Direction::Requests).await;
 }
 

@@ -123,7 +123,7 @@ fn bearer(address: SocketAddr) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_servers_of_these_tests_are_valid() {
+async fn servers_of_these_tests_are_valid() {
     let (address, _) = except("nothing", |_, _| unreachable!()).await;
     try_pull(address, &options(), &anonymous()).await.unwrap();
     assert_eq!(try_push(address, &options(), &anonymous()).await.unwrap().sent, 2);
@@ -177,7 +177,7 @@ async fn heads_that_never_end_are_cut_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_registry_that_stalls_or_drips_is_given_up() {
+async fn registry_that_stalls_or_drips_is_given_up() {
     let drip = Duration::from_millis(20);
     let headers = "HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n";
     let replies: [(&str, Reply); 5] = [
@@ -206,7 +206,7 @@ async fn a_registry_that_stalls_or_drips_is_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_server_that_stalls_is_given_up() {
+async fn token_server_that_stalls_is_given_up() {
     let (address, log) = raw::serve(None, move |address, request| match request.path.as_str() {
         path if path.starts_with("/token") => stall(b""),
         _ => challenge(request, "Bearer token", &bearer(address)).unwrap_or_else(|| good(request)),
@@ -219,7 +219,7 @@ async fn a_token_server_that_stalls_is_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upload_that_is_never_answered_is_given_up() {
+async fn upload_that_is_never_answered_is_given_up() {
     let all = ["/uploads/", "/manifests/"].map(|part| async move {
         let (address, _) = except(part, |_, request| match request.method.as_str() {
             "POST" => good(request),
@@ -233,7 +233,7 @@ async fn an_upload_that_is_never_answered_is_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_deadline_ends_everything() {
+async fn deadline_ends_everything() {
     let (address, _) = except("/manifests/", |_, _| stall(b"")).await;
     let mut options = options();
     options.timeout = Timeout::After(Duration::from_millis(1500));
@@ -314,7 +314,7 @@ async fn indexes_are_followed_to_a_limited_depth() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_a_matching_200_counts_as_present() {
+async fn blob_is_present_only_with_a_matching_200() {
     let layer = bundle().layers()[0].clone();
     let (digest, size) = (layer.digest().to_string(), layer.size());
     let answers: [(&str, &[u8], usize); 12] = [
@@ -468,7 +468,7 @@ async fn renewed_tokens_are_checked_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_expired_token_is_renewed() {
+async fn expired_token_is_renewed() {
     let given = Arc::new(AtomicUsize::new(0));
     let (address, log) = raw::serve(None, move |address, request| {
         if request.path.starts_with("/token") {
@@ -485,7 +485,7 @@ async fn an_expired_token_is_renewed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_overloaded_token_server_is_retried() {
+async fn overloaded_token_server_is_retried() {
     for (status, fails) in [(429, 1), (500, 1), (503, 2), (503, 99)] {
         let failed = Arc::new(AtomicUsize::new(0));
         let (address, log) = raw::serve(None, move |address, request| {
@@ -579,7 +579,7 @@ async fn echoed_secrets_are_masked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_registry_says_cannot_forge_output() {
+async fn text_from_registry_cannot_forge_output() {
     let body = format!(
         "{{\"errors\":[{{\"code\":\"X\",\"message\":\"a\\u001b[31m\\nerror: b\\u202e{}\"}}]}}",
         "y".repeat(5000)
@@ -591,7 +591,7 @@ async fn what_a_registry_says_cannot_forge_output() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_download_that_breaks_is_resumed() {
+async fn download_that_breaks_is_resumed() {
     let large =
         image(&[&[("manifests/a.yaml", &noise(3 << 20)), ("metadata/annotations.yaml", "annotations: {}")]]);
     let layer = large.layers()[0].clone();

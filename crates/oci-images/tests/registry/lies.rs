@@ -39,7 +39,7 @@ async fn invalid_blobs_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transfer_that_keeps_breaking_fails_after_all_attempts() {
+async fn transfer_that_keeps_breaking_fails_after_all_attempts() {
     let (address, log) = serve(Lie::BrokenOff, Some(&bundle())).await;
     let error = try_pull(address, "a:v1", &anonymous()).await.unwrap_err();
     assert!(matches!(error, Error::Failed { .. }), "{error}");
@@ -56,7 +56,7 @@ async fn another_manifest_is_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_tag_is_verified_after_a_push() {
+async fn tag_is_verified_after_a_push() {
     let (address, _) = serve(Lie::OtherTag, None).await;
     let error = try_push(address, &anonymous()).await.unwrap_err();
     assert!(matches!(error, Error::Invalid { .. }), "{error}");
@@ -124,7 +124,7 @@ async fn basic_and_token_logins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_no_header_can_carry_is_rejected() {
+async fn token_that_no_header_can_carry_is_rejected() {
     let (address, _) = serve(Lie::BadToken, Some(&bundle())).await;
     let (_directory, resolver) = credentials(address, "secret");
     let error = try_pull(address, "a:v1", &resolver).await.unwrap_err();

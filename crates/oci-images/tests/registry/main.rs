@@ -23,7 +23,7 @@ mod transfer;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use oci_images::layout::{File, FileMap, Image, Recipe, Source, layer};
+use oci_images::layout::{File, FileMap, Image, ImageBuilder, Source, layer};
 use oci_images::registry::server::{Options as ServerOptions, Server};
 use oci_images::registry::{Backoff, Options, Reference, Resolver};
 
@@ -41,7 +41,9 @@ fn image(layers: &[&[(&str, &str)]]) -> Image {
         layer(&map, 0).unwrap()
     });
     let labels = [("operators.operatorframework.io.bundle.package.v1".to_owned(), "gizmo".to_owned())];
-    Recipe { layers: layers.collect(), labels: labels.into(), ..Recipe::default() }.build().unwrap()
+    ImageBuilder { layers: layers.collect(), labels: labels.into(), ..ImageBuilder::default() }
+        .build()
+        .unwrap()
 }
 
 /// Options for a registry on loopback, with short pauses.
@@ -83,7 +85,7 @@ impl Running {
     async fn start_in(directory: tempfile::TempDir, change: impl FnOnce(&mut ServerOptions)) -> Self {
         let mut options = ServerOptions::new("127.0.0.1:0".parse().unwrap(), directory.path());
         // A client of a test may be kept waiting for a processor.
-        options.limits.header_timeout = LONG;
+        options.limits.http.header_timeout = LONG;
         change(&mut options);
         let server = Server::bind(options).await.unwrap();
         let address = server.address();

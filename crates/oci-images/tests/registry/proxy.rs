@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use oci_images::layout::{Artifact, Contents, Image, Platform, sha256};
+use oci_images::layout::{Artifact, Contents, Image, Platform, Wanted, sha256};
 use oci_images::registry::server::{Error as ServerError, Options as ServerOptions, Server, Upstream};
 use oci_images::registry::{Attachment, Error, Progress, Repository, Timeout, pull};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -43,7 +43,7 @@ fn bundle(text: &str) -> Image {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_pulled_is_served_when_the_other_registry_is_gone() {
+async fn cache_serves_pulled_images_without_its_upstream() {
     let origin = Running::start().await;
     let (one, two) = (bundle("one"), bundle("two"));
     let repository = push(origin.address, "org/app:v1", &one).await;
@@ -84,7 +84,7 @@ async fn what_was_pulled_is_served_when_the_other_registry_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_is_cached_with_its_images_and_below_a_path() {
+async fn index_is_cached_with_its_images_and_below_a_path() {
     let origin = Running::start().await;
     let platforms: [Platform; 2] = ["linux/amd64", "linux/arm64"].map(|platform| platform.parse().unwrap());
     let images = platforms.clone().map(|platform| {
@@ -96,7 +96,7 @@ async fn an_index_is_cached_with_its_images_and_below_a_path() {
     let cache = cache_of(format!("{}/org", origin.address)).await;
     let name = reference(cache.address, "deep/app:v1");
     let repository = Repository::for_reading(&name, &options(), &anonymous()).await.unwrap();
-    let read = repository.artifact().await.unwrap();
+    let read = repository.artifact(&Wanted::All).await.unwrap();
     let read = repository.with_blobs(read, &Progress::hidden()).await.unwrap();
     assert_eq!(read.digest(), index.digest());
     origin.stop().await;
@@ -106,7 +106,7 @@ async fn an_index_is_cached_with_its_images_and_below_a_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tag_that_was_deleted_is_forgotten() {
+async fn tag_that_was_deleted_is_forgotten() {
     let origin = Running::start().await;
     push(origin.address, "app:v1", bundle("one")).await;
     let cache = cache_of(origin.address).await;
@@ -148,7 +148,7 @@ async fn clients_that_want_the_same_blob_fetch_it_once() {
     let cache = cache_of(origin).await;
     let name = reference(cache.address, "a:v1");
     let repository = Repository::for_reading(&name, &options(), &anonymous()).await.unwrap();
-    let artifact = repository.artifact().await.unwrap();
+    let artifact = repository.artifact(&Wanted::All).await.unwrap();
     let layer = artifact.blobs()[0].clone();
     let fetches = (0..16).map(|_| {
         let (repository, layer) = (repository.clone(), layer.clone());
@@ -171,7 +171,7 @@ async fn clients_that_want_the_same_blob_fetch_it_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_blob_is_never_complete_and_never_stored() {
+async fn wrong_blob_is_never_complete_and_never_stored() {
     for lie in [Lie::Changed, Lie::Shortened, Lie::Endless, Lie::BrokenOff] {
         let image = bundle("text");
         let (origin, _) = lying::serve(lie, Some(&image)).await;
@@ -193,7 +193,7 @@ async fn a_wrong_blob_is_never_complete_and_never_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_blob_is_never_made_of_two_attempts() {
+async fn blob_is_never_made_of_two_attempts() {
     let content = vec![b'b'; 200_000];
     let path = format!("/v2/a/blobs/{}", sha256(&content));
     let length = content.len();
@@ -282,7 +282,7 @@ async fn referrers_are_fetched_page_by_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_that_does_not_finish_ends_at_the_time_limit() {
+async fn upstream_that_does_not_finish_ends_at_the_time_limit() {
     // Each part counts as progress; the blob is never complete.
     let (origin, _) = raw::serve(None, |_, request| match request.method.as_str() {
         "HEAD" => close(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n"),
@@ -311,7 +311,7 @@ async fn an_upstream_that_does_not_finish_ends_at_the_time_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_comes_back_is_rejected() {
+async fn request_that_comes_back_is_rejected() {
     // Forwards the header of a cache to the cache, as a proxy in front of it does.
     let cache = Arc::new(std::sync::Mutex::new(None));
     let target = Arc::clone(&cache);
@@ -342,7 +342,7 @@ async fn a_request_that_comes_back_is_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cache_does_not_show_whose_login_it_uses() {
+async fn cache_does_not_show_whose_login_it_uses() {
     let (origin, _) = lying::serve(Lie::Basic, Some(&bundle("text"))).await;
     let cache = cache_of(origin).await;
     let error = pulled(cache.address, "a:v1").await.unwrap_err().to_string();
@@ -350,7 +350,7 @@ async fn a_cache_does_not_show_whose_login_it_uses() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cache_needs_another_registry() {
+async fn cache_needs_another_registry() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("registry");
     let port = {
@@ -382,4 +382,37 @@ async fn a_cache_needs_another_registry() {
         error.starts_with("cannot be a cache of `quay.io`: failed to read certificates from "),
         "{error}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blob_of_another_digest_is_an_error_before_its_first_byte() {
+    // The other registry returns what it was not asked for: nothing, or something of the same size.
+    for content in ["", "lies"] {
+        let (address, _) = raw::serve(None, move |_, request| {
+            if request.path == "/v2/" { reply(200, &[], b"{}") } else { reply(200, &[], content.as_bytes()) }
+        })
+        .await;
+        let cache = cache_of(address).await;
+        let path = format!("/v2/a/blobs/{}", sha256(b"true"));
+        // A part without the last byte, for which the digest is not verified otherwise.
+        let range = if content.is_empty() { &[][..] } else { &["range: bytes=0-1"] };
+        let response = send(cache.address, "GET", &path, range, b"").await;
+        assert_eq!(response.status, 502, "{content}: {}", response.text());
+        assert!(response.text().contains("digest"), "{}", response.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn empty_blob_and_part_of_blob_are_served() {
+    let origin = Running::start().await;
+    for content in ["", "true"] {
+        let path = format!("/v2/a/blobs/uploads/?digest={}", sha256(content.as_bytes()));
+        assert_eq!(send(origin.address, "POST", &path, &[], content.as_bytes()).await.status, 201);
+    }
+    let cache = cache_of(origin.address).await;
+    let empty = send(cache.address, "GET", &format!("/v2/a/blobs/{}", sha256(b"")), &[], b"").await;
+    assert_eq!((empty.status, empty.text()), (200, String::new()));
+    let path = format!("/v2/a/blobs/{}", sha256(b"true"));
+    let part = send(cache.address, "GET", &path, &["range: bytes=0-1"], b"").await;
+    assert_eq!((part.status, part.text()), (206, "tr".to_owned()));
 }

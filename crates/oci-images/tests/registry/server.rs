@@ -134,7 +134,7 @@ mod directory {
     use super::*;
 
     #[tokio::test]
-    async fn a_directory_with_other_content_is_not_touched() {
+    async fn directory_with_other_content_is_not_touched() {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("uploads")).unwrap();
         fs::write(directory.path().join("uploads/precious"), "mine").unwrap();
@@ -152,7 +152,7 @@ mod directory {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_port_that_is_taken_leaves_the_directory_alone() {
+    async fn port_that_is_taken_leaves_the_directory_alone() {
         let registry = Running::start().await;
         let directory = tempfile::tempdir().unwrap();
         let error = Server::bind(Options::new(registry.address, directory.path())).await.unwrap_err();
@@ -162,7 +162,7 @@ mod directory {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_second_server_does_not_destroy_uploads() {
+    async fn second_server_does_not_destroy_uploads() {
         let registry = Running::start().await;
         let upload = begin(registry.address).await;
         assert_eq!(send(registry.address, "PATCH", &upload, &[], b"half").await.status, 202);
@@ -188,7 +188,7 @@ mod directory {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_read_only_registry_changes_nothing() {
+    async fn read_only_registry_changes_nothing() {
         let empty = tempfile::tempdir().unwrap();
         let mut missing = options(empty.path());
         missing.read_only = true;
@@ -213,7 +213,7 @@ mod directory {
     }
 
     #[tokio::test]
-    async fn a_path_that_is_not_a_directory_is_named() {
+    async fn path_that_is_not_a_directory_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("file");
         fs::write(&file, "").unwrap();
@@ -304,7 +304,7 @@ mod uploads {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn an_upload_that_broke_off_is_resumed() {
+    async fn upload_that_broke_off_is_resumed() {
         let registry = Running::start().await;
         let address = registry.address;
         let upload = begin(address).await;
@@ -333,8 +333,11 @@ mod connections {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn slow_headers_and_idle_connections_are_cut() {
-        let registry =
-            Running::start_with(|options| options.limits.header_timeout = Duration::from_millis(100)).await;
+        let registry = Running::start_with(|options| {
+            options.limits.http.header_timeout = Duration::from_millis(100);
+            options.limits.http.idle_timeout = Duration::from_millis(100);
+        })
+        .await;
         for start in [
             "",
             "GET /v2/ HTTP/1.1\r\nhost: localhost\r\nx: ",
@@ -348,7 +351,8 @@ mod connections {
     #[tokio::test(flavor = "multi_thread")]
     async fn slow_bodies_are_cut() {
         let registry =
-            Running::start_with(|options| options.limits.body_timeout = Duration::from_millis(100)).await;
+            Running::start_with(|options| options.limits.http.body_timeout = Duration::from_millis(100))
+                .await;
         let digest = sha256(b"x");
         for line in
             [format!("POST /v2/a/blobs/uploads/?digest={digest}"), "PUT /v2/a/manifests/v1".to_owned()]
@@ -361,46 +365,9 @@ mod connections {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_body_that_drips_is_cut() {
-        let registry =
-            Running::start_with(|options| options.limits.body_timeout = Duration::from_millis(200)).await;
-        let address = registry.address;
-        let dripped = tokio::task::spawn_blocking(move || {
-            let mut stream = connect(address);
-            let digest = sha256(b"x");
-            write!(stream, "POST /v2/a/blobs/uploads/?digest={digest} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100000\r\n\r\n")
-                .unwrap();
-            // One byte each time, well within the time without progress, until the server closes the connection.
-            for _ in 0..1000 {
-                if stream.write_all(b"x").is_err() {
-                    return true;
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            false
-        });
-        assert!(dripped.await.unwrap(), "the connection stays open");
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn connections_beyond_the_limit_wait() {
-        let registry = Running::start_with(|options| {
-            options.limits.connections = 2;
-            options.limits.header_timeout = Duration::from_secs(3);
-        })
-        .await;
-        let idle: Vec<_> = (0..4).map(|_| connect(registry.address)).collect();
-        // Served as soon as the idle ones are cut.
-        assert_eq!(send(registry.address, "GET", "/v2/", &[], b"").await.status, 200);
-        for stream in idle {
-            assert!(tokio::task::spawn_blocking(move || read_to_close(stream)).await.unwrap().is_empty());
-        }
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
     async fn heads_are_limited_in_size() {
         let registry = Running::start().await;
-        let many: String = (0..65).map(|number| format!("x-{number}: 1\r\n")).collect();
+        let many: String = (0..101).map(|number| format!("x-{number}: 1\r\n")).collect();
         for headers in [format!("x: {}\r\n", "a".repeat(64 << 10)), many] {
             let request = format!("GET /v2/ HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
             let response = send_raw(registry.address, request.as_bytes()).await;
@@ -411,7 +378,8 @@ mod connections {
     #[tokio::test(flavor = "multi_thread")]
     async fn requests_in_progress_delay_the_end_for_a_limited_time() {
         let registry =
-            Running::start_with(|options| options.limits.shutdown_timeout = Duration::from_millis(100)).await;
+            Running::start_with(|options| options.limits.http.shutdown_timeout = Duration::from_millis(100))
+                .await;
         let mut stream = connect(registry.address);
         let digest = sha256(b"x");
         write!(stream, "POST /v2/a/blobs/uploads/?digest={digest} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nx")

@@ -1,9 +1,10 @@
 //! Signatures in a registry.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use oci_images::layout::{self, sha256};
-use oci_images::registry::{Error, Progress, Repository, SigningKey, VerifyingKey};
+use oci_images::layout::{self, Wanted, sha256};
+use oci_images::registry::{Attachment, Error, Progress, Repository, SigningKey, VerifyingKey};
 use serde_json::{Value, json};
 
 use crate::http::send;
@@ -18,7 +19,7 @@ fn keys(directory: &tempfile::TempDir, name: &str) -> (SigningKey, VerifyingKey)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_image_is_signed_once_by_each_key() {
+async fn image_is_signed_once_by_each_key() {
     let directory = tempfile::tempdir().unwrap();
     let registry = Running::start().await;
     let image = image(&[&[("a", "1")]]);
@@ -26,18 +27,18 @@ async fn an_image_is_signed_once_by_each_key() {
     let repository = Repository::for_writing(&name, &options(), &anonymous()).await.unwrap();
     repository.push(&image, None, &Progress::hidden()).await.unwrap();
     let ((alice, alice_public), (bob, bob_public)) = (keys(&directory, "alice"), keys(&directory, "bob"));
-    assert!(repository.verify(image.digest(), &alice_public).await.unwrap().is_empty());
+    assert!(repository.verify(image.digest(), &alice_public).await.unwrap().verified.is_empty());
 
     let tag = repository.sign(image.digest(), &alice).await.unwrap();
     assert_eq!(tag, format!("{}.sig", image.digest().as_ref().replace(':', "-")));
     let first = repository.find(&tag).await.unwrap();
     repository.sign(image.digest(), &alice).await.unwrap();
     assert_eq!(repository.find(&tag).await.unwrap(), first, "it is signed already");
-    assert!(repository.verify(image.digest(), &bob_public).await.unwrap().is_empty());
+    assert!(repository.verify(image.digest(), &bob_public).await.unwrap().verified.is_empty());
 
     repository.sign(image.digest(), &bob).await.unwrap();
     for key in [&alice_public, &bob_public] {
-        let verified = repository.verify(image.digest(), key).await.unwrap();
+        let verified = repository.verify(image.digest(), key).await.unwrap().verified;
         assert_eq!(verified.len(), 1);
         assert_eq!(verified[0].reference, format!("{}/org/app", registry.address));
         assert!(verified[0].payload.contains(r#""type":"cosign container image signature""#));
@@ -45,11 +46,11 @@ async fn an_image_is_signed_once_by_each_key() {
     // A signature of another image does not sign this one.
     let other = crate::image(&[&[("a", "2")]]);
     repository.at("other").push(&other, None, &Progress::hidden()).await.unwrap();
-    let signatures = repository.at(&tag).artifact().await.unwrap();
+    let signatures = repository.at(&tag).artifact(&Wanted::All).await.unwrap();
     let signatures = repository.with_blobs(signatures, &Progress::hidden()).await.unwrap();
     let stolen = format!("{}.sig", other.digest().as_ref().replace(':', "-"));
     repository.at(&stolen).push(signatures, None, &Progress::hidden()).await.unwrap();
-    assert!(repository.verify(other.digest(), &alice_public).await.unwrap().is_empty());
+    assert!(repository.verify(other.digest(), &alice_public).await.unwrap().verified.is_empty());
 }
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -75,7 +76,7 @@ async fn get_manifest(registry: &Running, tag: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_others_have_put_beside_an_image_is_kept() {
+async fn signing_keeps_foreign_signatures() {
     let directory = tempfile::tempdir().unwrap();
     let registry = Running::start().await;
     let image = image(&[&[("a", "1")]]);
@@ -110,7 +111,7 @@ async fn what_others_have_put_beside_an_image_is_kept() {
 
     let (alice, alice_public) = keys(&directory, "alice");
     assert_eq!(repository.sign(image.digest(), &alice).await.unwrap(), tag);
-    assert_eq!(repository.verify(image.digest(), &alice_public).await.unwrap().len(), 1);
+    assert_eq!(repository.verify(image.digest(), &alice_public).await.unwrap().verified.len(), 1);
     let signed = get_manifest(&registry, &tag).await;
     assert_eq!(signed["layers"].as_array().unwrap().len(), 3);
     assert_eq!(signed["layers"].as_array().unwrap()[..2], [keyless.clone(), other.clone()]);
@@ -131,4 +132,36 @@ async fn what_others_have_put_beside_an_image_is_kept() {
         assert_eq!(get_manifest(&registry, &tag).await, manifest);
         assert_eq!(repository.verify(image.digest(), &alice_public).await.is_ok(), verified, "{count}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verification_tells_unsigned_from_other_key_from_unsupported_format() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Running::start().await;
+    let (alice, alice_public) = keys(&directory, "alice");
+    let (_, bob_public) = keys(&directory, "bob");
+    let image = image(&[&[("a", "1")]]);
+    let name = reference(registry.address, "org/app:v1");
+    let repository = Repository::for_writing(&name, &options(), &anonymous()).await.unwrap();
+    repository.push(&image, None, &Progress::hidden()).await.unwrap();
+    let verify = async |key| {
+        let found = repository.verify(image.digest(), key).await.unwrap();
+        (found.verified.len(), found.other_keys, found.unsupported.into_iter().collect::<Vec<_>>())
+    };
+    assert_eq!(verify(&alice_public).await, (0, 0, vec![]));
+    repository.sign(image.digest(), &alice).await.unwrap();
+    assert_eq!(verify(&alice_public).await, (1, 0, vec![]));
+    assert_eq!(verify(&bob_public).await, (0, 1, vec![]));
+    let attachment = |media_type: &str, bytes: &[u8]| Attachment {
+        media_type: media_type.to_owned(),
+        bytes: bytes.to_vec(),
+        annotations: BTreeMap::new(),
+    };
+    let manifest = image.manifest().descriptor();
+    repository.attach(manifest, attachment("application/vnd.cncf.notary.signature", b"{}")).await.unwrap();
+    let bundle = "application/vnd.dev.sigstore.bundle.v0.3+json";
+    repository.attach(manifest, attachment(bundle, b"{}")).await.unwrap();
+    let unsupported =
+        vec!["Notary Project signature".to_owned(), "sigstore bundle of an unknown form".to_owned()];
+    assert_eq!(verify(&bob_public).await, (0, 1, unsupported));
 }

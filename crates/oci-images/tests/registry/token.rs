@@ -11,7 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::response::Response;
 use oci_images::layout::Contents;
-use oci_images::place::{Copier, Place};
+use oci_images::location::{Copier, ImageLocation};
 use oci_images::registry::{Credentials, Error, Progress, Repository, Resolver, pull};
 
 use crate::hostile::bundle;
@@ -29,12 +29,18 @@ struct Gate {
     client: reqwest::Client,
     /// The rights of each token.
     tokens: Arc<Mutex<BTreeMap<String, BTreeSet<Right>>>>,
+    /// The status for a request of rights that its user does not have; without, the token lacks them.
+    refusal: Option<StatusCode>,
     /// The scopes that were asked for.
     scopes: Arc<Mutex<Vec<String>>>,
 }
 
 impl Gate {
     async fn start(registry: &Running) -> Self {
+        Self::start_with(registry, None).await
+    }
+
+    async fn start_with(registry: &Running, refusal: Option<StatusCode>) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         // Another test may have installed it.
@@ -44,6 +50,7 @@ impl Gate {
             registry: registry.address,
             client: reqwest::Client::builder().tls_certs_only([]).no_proxy().build().unwrap(),
             tokens: Arc::default(),
+            refusal,
             scopes: Arc::default(),
         };
         let router = Router::new().fallback(handle).with_state(gate.clone());
@@ -56,7 +63,8 @@ impl Gate {
         std::mem::take(&mut *self.scopes.lock().unwrap()).into_iter().collect()
     }
 
-    /// Gives a token with those of the requested rights that a user has: alice all below `org`, everybody to read `public`.
+    /// Gives a token with those of the requested rights that a user has: alice all below `org`, bob all below `team`, everybody to
+    /// read `public`.
     fn give(&self, user: Option<&str>, values: &[(String, String)]) -> Response {
         let service = values.iter().find(|(name, _)| name == "service");
         assert_eq!(service.map(|(_, service)| service.as_str()), Some(SERVICE));
@@ -69,9 +77,14 @@ impl Gate {
             assert_eq!(kind, "repository");
             for action in ["pull", "push"] {
                 let is_allowed = (user == Some("alice") && name.starts_with("org/"))
+                    || (user == Some("bob") && name.starts_with("team/"))
                     || (action == "pull" && name.starts_with("public/"));
-                if is_allowed && actions.split(',').any(|asked| asked == action) {
-                    rights.insert((name.to_owned(), action));
+                if actions.split(',').any(|asked| asked == action) {
+                    if is_allowed {
+                        rights.insert((name.to_owned(), action));
+                    } else if let Some(status) = self.refusal {
+                        return Response::builder().status(status).body(Body::empty()).unwrap();
+                    }
                 }
             }
         }
@@ -127,6 +140,8 @@ async fn handle(State(gate): State<Gate>, request: Request) -> Response {
             None => gate.give(None, &values),
             // The base64 of alice:secret.
             Some("Basic YWxpY2U6c2VjcmV0") => gate.give(Some("alice"), &values),
+            // The base64 of bob:secret.
+            Some("Basic Ym9iOnNlY3JldA==") => gate.give(Some("bob"), &values),
             Some(_) => status(StatusCode::UNAUTHORIZED),
         };
     }
@@ -158,7 +173,7 @@ fn scopes<const N: usize>(scopes: [&str; N]) -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bundle_travels_with_tokens_for_no_more_than_is_done() {
+async fn bundle_travels_with_tokens_for_no_more_than_is_done() {
     let registry = Running::start().await;
     let gate = Gate::start(&registry).await;
     let host = gate.address.to_string();
@@ -177,25 +192,27 @@ async fn a_bundle_travels_with_tokens_for_no_more_than_is_done() {
 
         // Within the registry, blobs are mounted with a token for both repositories.
         let copier = Copier { options: options(), resolver: alice.clone(), platform: None };
-        let copy = async |from: &Place, to: &Place| copier.copy(from, to, &Progress::hidden()).await.unwrap();
-        let other = Place::Registry(reference(gate.address, &format!("org/copy-{number}:v1")));
-        let done = copy(&Place::Registry(name), &other).await;
+        let copy = async |from: &ImageLocation, to: &ImageLocation| {
+            copier.copy(from, to, &Progress::hidden()).await.unwrap()
+        };
+        let other = ImageLocation::Registry(reference(gate.address, &format!("org/copy-{number}:v1")));
+        let done = copy(&ImageLocation::Registry(name), &other).await;
         assert_eq!((done.mounted, done.sent), (2, 0));
         let (source, target) =
             (format!("repository:org/app-{number}:pull"), format!("repository:org/copy-{number}:pull,push"));
         assert_eq!(gate.asked(), scopes([&source, &target]));
 
         let directory = tempfile::tempdir().unwrap();
-        let layout = Place::Directory(directory.path().join("layout"), None);
+        let layout = ImageLocation::Directory(directory.path().join("layout"), None);
         assert_eq!(copy(&other, &layout).await.digest, done.digest);
-        let back = Place::Registry(reference(gate.address, &format!("org/back-{number}:v1")));
+        let back = ImageLocation::Registry(reference(gate.address, &format!("org/back-{number}:v1")));
         assert_eq!(copy(&layout, &back).await.sent, 2);
         gate.asked();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_without_the_right_is_denied() {
+async fn token_without_the_right_is_denied() {
     let registry = Running::start().await;
     let gate = Gate::start(&registry).await;
     let push = async |name: &str, resolver: &Resolver| {
@@ -225,5 +242,31 @@ async fn a_token_without_the_right_is_denied() {
     for error in errors {
         assert!(matches!(error, Error::Denied { .. }), "{error}");
         assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copy_between_repositories_of_two_logins_uploads_what_cannot_be_mounted() {
+    for refusal in
+        [None, Some(StatusCode::UNAUTHORIZED), Some(StatusCode::FORBIDDEN), Some(StatusCode::BAD_REQUEST)]
+    {
+        let registry = Running::start().await;
+        let gate = Gate::start_with(&registry, refusal).await;
+        let name = reference(registry.address, "org/app:v1");
+        let repository = Repository::for_writing(&name, &options(), &Resolver::default()).await.unwrap();
+        repository.push(&bundle(), None, &Progress::hidden()).await.unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let host = gate.address;
+        let logins = format!(
+            r#"{{"auths":{{"{host}/org":{{"auth":"YWxpY2U6c2VjcmV0"}},"{host}/team":{{"auth":"Ym9iOnNlY3JldA=="}}}}}}"#
+        );
+        std::fs::write(file.path(), logins).unwrap();
+        let path = file.path().as_os_str().to_owned();
+        let resolver = Resolver::from_variables(|name| (name == "REGISTRY_AUTH_FILE").then(|| path.clone()));
+        let two_logins = Copier { options: options(), resolver, platform: None };
+        let [from, to] =
+            ["org/app:v1", "team/app:v1"].map(|name| ImageLocation::Registry(reference(host, name)));
+        let copied = two_logins.copy(&from, &to, &Progress::hidden()).await.unwrap();
+        assert_eq!((copied.sent, copied.mounted), (2, 0), "{refusal:?}");
     }
 }

@@ -10,14 +10,14 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::response::Response;
-use oci_images::layout::{Contents, Image, Platform, Recipe, open_directory, write_directory};
-use oci_images::place::{Copier, Place};
+use oci_images::layout::{Contents, Image, ImageBuilder, Platform, open_directory, write_directory};
+use oci_images::location::{Copier, ImageLocation};
 use oci_images::registry::{Deadline, Error, Options, Progress, Remedy, Repository, Timeout, pull};
 
-use crate::{Running, anonymous, image, options, reference};
+use crate::{LONG, Running, anonymous, image, options, reference};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_image_is_pushed_and_pulled() {
+async fn image_is_pushed_and_pulled() {
     let registry = Running::start().await;
     let image = image(&[
         &[("manifests/csv.yaml", "kind: ClusterServiceVersion")],
@@ -41,7 +41,7 @@ async fn an_image_is_pushed_and_pulled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_base_is_fetched_only_if_the_registry_lacks_it() {
+async fn base_is_fetched_only_if_the_registry_lacks_it() {
     let registry = Running::start().await;
     let base = image(&[&[("bin/opm", "a program")]]);
     let base_name = reference(registry.address, "opm:v1");
@@ -54,7 +54,7 @@ async fn a_base_is_fetched_only_if_the_registry_lacks_it() {
         base.layers().iter().all(|layer| !layer.is_present()),
         "layers are not fetched before they are needed"
     );
-    let index = Recipe { base: Some(base), ..Recipe::default() }.build().unwrap();
+    let index = ImageBuilder { base: Some(base), ..ImageBuilder::default() }.build().unwrap();
     let target = reference(registry.address, "catalog:v1");
     let catalog = Repository::for_writing(&target, &options(), &anonymous()).await.unwrap();
     let pushed = catalog.push(&index, Some(&base_repository), &Progress::hidden()).await.unwrap();
@@ -64,9 +64,10 @@ async fn a_base_is_fetched_only_if_the_registry_lacks_it() {
     let other = reference(registry.address, "other:v1");
     let base_name = Some(base_repository.reference());
     let other = Repository::for_writing_on(&other, base_name, &options(), &anonymous()).await.unwrap();
-    let extended = Recipe { base: Some(index.clone()), user: Some("1".to_owned()), ..Recipe::default() }
-        .build()
-        .unwrap();
+    let extended =
+        ImageBuilder { base: Some(index.clone()), user: Some("1".to_owned()), ..ImageBuilder::default() }
+            .build()
+            .unwrap();
     let mounted = other.push(&extended, None, &Progress::hidden()).await.unwrap();
     assert_eq!((mounted.mounted, mounted.sent), (1, 1), "the configuration is new");
 
@@ -82,27 +83,25 @@ async fn a_base_is_fetched_only_if_the_registry_lacks_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_time_of_a_repository_begins_when_it_is_connected() {
+async fn timeout_begins_with_the_connection_unless_it_is_a_shared_deadline() {
     let registry = Running::start().await;
     let name = reference(registry.address, "a:v1");
     let mut options = options();
-    options.timeout = Timeout::After(Duration::from_secs(5));
+    options.timeout = Timeout::After(LONG);
     let push = async |options: &Options| {
         let repository = Repository::for_writing(&name, options, &anonymous()).await?;
         repository.push(&image(&[&[("a", "1")]]), None, &Progress::hidden()).await
     };
-    let deadline = Deadline::after(Duration::from_secs(5));
-    tokio::time::sleep(Duration::from_millis(5100)).await;
     push(&options).await.unwrap();
     // Unless several share it.
-    options.timeout = Timeout::At(deadline);
+    options.timeout = Timeout::At(Deadline::after(Duration::ZERO));
     let error = push(&options).await.unwrap_err();
     assert!(matches!(error, Error::Expired { .. }), "{error}");
 }
 
 /// Compiles if the futures can be spawned.
 #[allow(dead_code)]
-fn transfers_are_send(copier: &Copier, from: &Place, repository: &Repository, image: &Image) {
+fn transfers_are_send(copier: &Copier, from: &ImageLocation, repository: &Repository, image: &Image) {
     fn check(_: impl Send) {}
     let progress = Progress::hidden();
     check(copier.copy(from, from, &progress));
@@ -112,7 +111,7 @@ fn transfers_are_send(copier: &Copier, from: &Place, repository: &Repository, im
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_needs_a_tag_and_a_registry() {
+async fn push_needs_a_tag_and_a_registry() {
     let registry = Running::start().await;
     let address = registry.address;
     let image = image(&[&[("a", "1")]]);
@@ -140,7 +139,7 @@ async fn tls_to_a_plain_registry_is_explained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unreadable_blob_is_the_reported_reason() {
+async fn unreadable_blob_is_the_reported_reason() {
     let registry = Running::start().await;
     let directory = tempfile::tempdir().unwrap();
     let image = image(&[&[("a", "1")]]);
@@ -157,7 +156,7 @@ async fn an_unreadable_blob_is_the_reported_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_attempts_of_a_blob_and_of_its_parts_do_not_multiply() {
+async fn attempts_of_a_blob_and_of_its_parts_do_not_multiply() {
     let sent = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&sent);
     let handle = move |request: Request| {

@@ -1,27 +1,33 @@
 //! The only place that writes children: server-side apply with one field manager, and deletes with preconditions.
 
-use super::cache::{Cache, controller_uid};
-use super::children::Body;
-use super::key::Key;
-use super::live::Live;
-use super::owns::Owns;
-use super::plan::{Planned, Step};
-use crate::problem::Problem;
+use super::children::ChildBody;
+use super::model::{ChildTable, controller_uid};
+use super::object::Key;
+use super::plan::{ChildStep, PlannedStep};
+use super::raw_object::RawObject;
+use super::watches::Watches;
+use crate::lock::lock;
+use crate::problem::ReconcileProblem;
 use axum::http::StatusCode;
 use futures::{StreamExt, stream};
-use kube::api::{Api, DeleteParams, Patch, Preconditions, Request};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions, Request, ValidationDirective};
 use kube::client::Body as RequestBody;
 use kube::core::{ApiResource, Status};
 use kube::{Client, Resource};
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::sync::Mutex;
 
 /// Children of one object that are written at the same time.
 const MAX_CONCURRENT_WRITES: usize = 16;
-/// A resource version that no object has: etcd's first write gets another one.
+/// A resource version that no object can have, because etcd's first write gets another one.
 ///
-/// With it, the API server creates an object that does not exist, and rejects the apply of one that does as a conflict.
-/// Without it, an object of somebody else with other fields would get an owner, and be deleted with it.
+/// Sending it makes a server-side apply create-only: the API server creates an object that does not exist, and rejects the apply of
+/// one that does as a conflict. Without it, an object of somebody else with other fields would get an owner, and be deleted with
+/// it.
+///
+/// The API's documentation does not promise this: it follows from how kube-apiserver is implemented since Kubernetes 1.25, and
+/// `tests/ownership.rs` checks it against a real one.
 ///
 /// Source: `Store.Update` of Kubernetes' `k8s.io/apiserver/pkg/registry/generic/registry`, which compares versions only if the
 /// object exists. Services had a storage of their own, which rejected it, before Kubernetes 1.25.
@@ -29,9 +35,9 @@ const VERSION_OF_NONE: &str = "1";
 
 /// The result of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Done {
+pub(crate) enum StepOutcome {
     /// Nothing had to be done.
-    Nothing,
+    Unchanged,
     /// The object was created.
     Created,
     /// The object existed and was updated.
@@ -39,7 +45,7 @@ pub(crate) enum Done {
     /// The object was deleted.
     Deleted,
     /// The step failed.
-    Failed(Problem),
+    Failed(ReconcileProblem),
 }
 
 /// The object that children are applied for, and with what.
@@ -50,47 +56,47 @@ pub(crate) struct Applier<'a> {
     pub(crate) owner: &'a Key,
     pub(crate) owner_kind: &'a str,
     pub(crate) uid: &'a str,
-    pub(crate) owns: &'a Owns,
-    /// The cache of each kind.
-    pub(crate) caches: &'a [Cache],
+    pub(crate) watches: &'a Watches,
+    /// What is known of the children, by kind.
+    pub(crate) children: &'a [Mutex<ChildTable>],
 }
 
 impl Applier<'_> {
     /// Carries out a plan, all steps at once; a failure does not affect the others.
-    pub(crate) async fn carry_out(&self, plan: &[Planned], bodies: &[Body]) -> Vec<Done> {
+    pub(crate) async fn carry_out(&self, plan: &[PlannedStep], bodies: &[ChildBody]) -> Vec<StepOutcome> {
         let bodies = bodies.iter().map(|body| ((body.kind, &body.key), body)).collect::<HashMap<_, _>>();
-        let body = |planned: &Planned| bodies.get(&(planned.kind, &planned.key)).copied();
+        let body = |planned: &PlannedStep| bodies.get(&(planned.kind, &planned.key)).copied();
         let steps = plan.iter().map(|planned| self.reach(planned, body(planned))).collect::<Vec<_>>();
         stream::iter(steps).buffered(MAX_CONCURRENT_WRITES).collect().await
     }
 
-    async fn reach(&self, planned: &Planned, body: Option<&Body>) -> Done {
-        let Planned { kind, key, step, digest } = planned;
-        let target = Target {
+    async fn reach(&self, planned: &PlannedStep, body: Option<&ChildBody>) -> StepOutcome {
+        let PlannedStep { kind, key, step, digest } = planned;
+        let target = ChildTarget {
             applier: self,
-            resource: &self.owns.children[*kind].resource,
-            cache: &self.caches[*kind],
+            resource: &self.watches.children[*kind].resource,
+            table: &self.children[*kind],
             key,
             digest: *digest,
         };
         match step {
-            Step::Leave => Done::Nothing,
-            Step::Blocked(message) => {
-                target.cache.wait(key, self.owner);
-                Done::Failed(Problem::blocked(target.kind(), message))
+            ChildStep::Keep => StepOutcome::Unchanged,
+            ChildStep::Blocked(message) => {
+                lock(target.table).wait(key, self.owner);
+                StepOutcome::Failed(ReconcileProblem::blocked(target.kind(), message))
             }
-            Step::Delete { uid } => target.delete(uid).await,
-            Step::Apply { ours } => match body {
+            ChildStep::Delete { uid } => target.delete(uid).await,
+            ChildStep::Apply { ours } => match body {
                 Some(body) => target.apply(body, *ours).await,
                 // Only what was built is planned to be applied.
-                None => Done::Nothing,
+                None => StepOutcome::Unchanged,
             },
         }
     }
 }
 
 /// Returns the API of a kind in a namespace, or of a cluster-scoped one.
-pub(crate) fn api(client: &Client, namespace: &str, resource: &ApiResource) -> Api<Live> {
+pub(crate) fn api(client: &Client, namespace: &str, resource: &ApiResource) -> Api<RawObject> {
     if namespace.is_empty() {
         Api::all_with(client.clone(), resource)
     } else {
@@ -98,24 +104,33 @@ pub(crate) fn api(client: &Client, namespace: &str, resource: &ApiResource) -> A
     }
 }
 
-struct Target<'a> {
+/// Returns the parameters of an apply by a field manager.
+///
+/// Unknown and duplicate fields are not looked for: typed objects have none, and the API server would read each object as YAML a
+/// second time.
+pub(crate) fn apply_params(manager: &str) -> PatchParams {
+    PatchParams::apply(manager).force().validation(ValidationDirective::Ignore)
+}
+
+struct ChildTarget<'a> {
     applier: &'a Applier<'a>,
     resource: &'a ApiResource,
-    cache: &'a Cache,
+    table: &'a Mutex<ChildTable>,
     key: &'a Key,
     digest: Option<u64>,
 }
 
-impl Target<'_> {
+impl ChildTarget<'_> {
     fn kind(&self) -> &str {
         &self.resource.kind
     }
 
-    fn api(&self) -> Api<Live> {
+    fn api(&self) -> Api<RawObject> {
         api(self.applier.client, &self.key.namespace, self.resource)
     }
 
-    async fn apply(&self, body: &Body, ours: bool) -> Done {
+    async fn apply(&self, body: &ChildBody, ours: bool) -> StepOutcome {
+        let before = lock(self.table).revision(self.key);
         let mut response =
             if ours { self.send(&body.object).await } else { self.send(&created_only(&body.object)).await };
         let exists = |status: &Status| status.is_conflict() || status.is_already_exists();
@@ -128,7 +143,10 @@ impl Target<'_> {
                 Ok(_) => {
                     let (kind, name, owner) = (self.kind(), &self.key.name, self.applier.owner_kind);
                     let message = format!("a {kind} named {name} exists and does not belong to this {owner}");
-                    return Done::Failed(Problem { retry: true, ..Problem::blocked(kind, &message) });
+                    return StepOutcome::Failed(ReconcileProblem {
+                        retry: true,
+                        ..ReconcileProblem::blocked(kind, &message)
+                    });
                 }
                 // The conflict was about something else, such as a quota, or the object is gone: the next attempt creates it.
                 Err(kube::Error::Api(status)) if status.is_not_found() => {}
@@ -137,25 +155,27 @@ impl Target<'_> {
         }
         match response {
             Ok((live, created)) => {
-                let changed = self.cache.applied(&live, self.digest);
-                let exact = self.digest.is_some() && self.cache.is_exact();
+                let changed = before.is_none_or(|before| before.differs(&live));
+                let mut table = lock(self.table);
+                table.applied(&live, self.digest);
+                let exact = self.digest.is_some() && table.is_exact();
                 match (created, changed || exact) {
-                    (true, _) => Done::Created,
-                    (false, true) => Done::Updated,
-                    (false, false) => Done::Nothing,
+                    (true, _) => StepOutcome::Created,
+                    (false, true) => StepOutcome::Updated,
+                    (false, false) => StepOutcome::Unchanged,
                 }
             }
-            Err(error) => Done::Failed(Problem::rejected(self.kind(), &error)),
+            Err(error) => StepOutcome::Failed(ReconcileProblem::rejected(self.kind(), &error)),
         }
     }
 
     /// Sends an apply; returns the object, and whether it was created.
     ///
-    /// Only the status code tells whether it existed: 201 or 200.
-    async fn send(&self, desired: &Value) -> kube::Result<(Live, bool)> {
-        let params = super::params::apply(self.applier.manager);
+    /// Only the status code shows whether it existed: 201 if it was created, 200 otherwise.
+    async fn send(&self, desired: &Value) -> kube::Result<(RawObject, bool)> {
+        let params = apply_params(self.applier.manager);
         let namespace = Some(self.key.namespace.as_str()).filter(|namespace| !namespace.is_empty());
-        let request = Request::new(Live::url_path(self.resource, namespace))
+        let request = Request::new(RawObject::url_path(self.resource, namespace))
             .patch(&self.key.name, &params, &Patch::Apply(desired))
             .map_err(kube::Error::BuildRequest)?;
         let response = self.applier.client.send(request.map(RequestBody::from)).await?;
@@ -172,17 +192,19 @@ impl Target<'_> {
         Err(kube::Error::Api(status.boxed()))
     }
 
-    async fn delete(&self, uid: &str) -> Done {
+    async fn delete(&self, uid: &str) -> StepOutcome {
         let preconditions = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
         match self
             .api()
             .delete(&self.key.name, &DeleteParams::background().preconditions(preconditions))
             .await
         {
-            Ok(_) => Done::Deleted,
+            Ok(_) => StepOutcome::Deleted,
             // Already deleted, or replaced by another object of this name.
-            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Done::Nothing,
-            Err(error) => Done::Failed(Problem::rejected(self.kind(), &error)),
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {
+                StepOutcome::Unchanged
+            }
+            Err(error) => StepOutcome::Failed(ReconcileProblem::rejected(self.kind(), &error)),
         }
     }
 }
@@ -208,7 +230,7 @@ mod tests {
     use std::time::Duration;
 
     #[tokio::test(start_paused = true)]
-    async fn many_children_are_written_a_few_at_a_time_and_in_any_case_all() {
+    async fn children_are_written_a_few_at_a_time_and_in_any_case_all() {
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (now, maximum) = (Arc::clone(&running), Arc::clone(&most));
         let server = move |request: axum::http::Request<RequestBody>| {
@@ -223,9 +245,9 @@ mod tests {
                 Ok::<_, Infallible>(answer)
             }
         };
-        let mut owns = Owns::default();
-        owns.child::<ConfigMap, Exists>();
-        let cache = Cache::new("ConfigMap", owner_kind(), None, AnyView::parse::<Exists>);
+        let mut watches = Watches::default();
+        watches.child::<ConfigMap, Exists>();
+        let table = ChildTable::new("ConfigMap", owner_kind(), None, AnyView::parse::<Exists>);
         let owner = Key { namespace: "ns".to_owned(), name: "x".to_owned() };
         let applier = Applier {
             client: &Client::new(tower::service_fn(server), "ns"),
@@ -233,13 +255,17 @@ mod tests {
             owner: &owner,
             owner_kind: "Cluster",
             uid: "o",
-            owns: &owns,
-            caches: &[cache],
+            watches: &watches,
+            children: &[Mutex::new(table)],
         };
         let key = |index: usize| Key { namespace: "ns".to_owned(), name: format!("x-{index}") };
-        let planned =
-            |index| Planned { kind: 0, key: key(index), step: Step::Apply { ours: false }, digest: None };
-        let body = |index| Body {
+        let planned = |index| PlannedStep {
+            kind: 0,
+            key: key(index),
+            step: ChildStep::Apply { ours: false },
+            digest: None,
+        };
+        let body = |index| ChildBody {
             kind: 0,
             key: key(index),
             object: json!({"metadata": {"name": key(index).name, "namespace": "ns", "uid": "u"}}),
@@ -247,7 +273,7 @@ mod tests {
         let bodies = (0..100).map(body);
         let plan = (0..100).map(planned).collect::<Vec<_>>();
         let done = applier.carry_out(&plan, &bodies.collect::<Vec<_>>()).await;
-        assert_eq!(done, vec![Done::Created; 100]);
+        assert_eq!(done, vec![StepOutcome::Created; 100]);
         assert_eq!(most.load(Ordering::SeqCst), MAX_CONCURRENT_WRITES);
     }
 }

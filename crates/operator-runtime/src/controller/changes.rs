@@ -1,12 +1,12 @@
 //! What a reconcile did to the children, for events.
 
-use super::apply::Done;
-use super::key::Key;
+use super::apply::StepOutcome;
+use super::object::Key;
 use super::observed::Observed;
-use super::owns::Owns;
-use super::plan::Planned;
+use super::plan::PlannedStep;
 use super::view::View;
-use crate::events::Note;
+use super::watches::Watches;
+use crate::events::Event;
 use kube::Resource;
 
 /// What happened to a child.
@@ -23,8 +23,8 @@ pub enum Change {
 /// What a reconcile did to the children.
 #[derive(Debug)]
 pub struct Changes<'a> {
-    pub(crate) owns: &'a Owns,
-    pub(crate) done: &'a [(Planned, Done)],
+    pub(crate) watches: &'a Watches,
+    pub(crate) done: &'a [(PlannedStep, StepOutcome)],
     pub(crate) before: &'a Observed,
     /// The spec changed since the status was last written.
     pub(crate) new_spec: bool,
@@ -33,18 +33,18 @@ pub struct Changes<'a> {
 impl Changes<'_> {
     /// Returns kind, name and what happened, for each child that was written.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str, Change)> {
-        self.changed().map(|(Planned { kind, key: Key { name, .. }, .. }, change)| {
-            (self.owns.children[*kind].resource.kind.as_str(), name.as_str(), change)
+        self.changed().map(|(PlannedStep { kind, key: Key { name, .. }, .. }, change)| {
+            (self.watches.children[*kind].resource.kind.as_str(), name.as_str(), change)
         })
     }
 
-    fn changed(&self) -> impl Iterator<Item = (&Planned, Change)> {
+    fn changed(&self) -> impl Iterator<Item = (&PlannedStep, Change)> {
         self.done.iter().filter_map(|(planned, done)| {
             let change = match done {
-                Done::Created => Change::Created,
-                Done::Updated => Change::Updated,
-                Done::Deleted => Change::Deleted,
-                Done::Nothing | Done::Failed(_) => return None,
+                StepOutcome::Created => Change::Created,
+                StepOutcome::Updated => Change::Updated,
+                StepOutcome::Deleted => Change::Deleted,
+                StepOutcome::Unchanged | StepOutcome::Failed(_) => return None,
             };
             Some((planned, change))
         })
@@ -52,8 +52,8 @@ impl Changes<'_> {
 
     /// Returns what happened to the child of a kind with this name, if anything.
     #[must_use]
-    pub fn of<K: Resource<DynamicType = ()>>(&self, name: &str) -> Option<Change> {
-        let kind = self.owns.child_index::<K>()?;
+    pub fn get<K: Resource<DynamicType = ()>>(&self, name: &str) -> Option<Change> {
+        let kind = self.watches.child_index::<K>()?;
         self.changed()
             .find(|(planned, _)| planned.kind == kind && planned.key.name == name)
             .map(|(_, change)| change)
@@ -67,7 +67,7 @@ impl Changes<'_> {
 
     /// Returns one event per child that was written: `Created`, `Updated` or `Deleted`.
     #[must_use]
-    pub fn notes(&self) -> Vec<Note> {
+    pub fn events(&self) -> Vec<Event> {
         self.iter()
             .map(|(kind, name, change)| {
                 let (reason, action) = match change {
@@ -75,7 +75,7 @@ impl Changes<'_> {
                     Change::Updated => ("Updated", "Update"),
                     Change::Deleted => ("Deleted", "Delete"),
                 };
-                Note::normal(reason, action, format!("{reason} {kind} {name}"))
+                Event::normal(reason, action, format!("{reason} {kind} {name}"))
             })
             .collect()
     }

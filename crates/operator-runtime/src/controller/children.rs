@@ -1,10 +1,9 @@
 //! The children that an object should have, as they are applied.
 
-use super::error::Error;
-use super::key::Key;
-use super::object::Object;
-use super::owns::Owns;
-use super::shape::{Outline, digest_of_all};
+use super::error::ReconcileError;
+use super::object::{Key, Object};
+use super::outline::{Outline, digest_of_all};
+use super::watches::Watches;
 use crate::identity::Identity;
 use crate::labels;
 use kube::Resource;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 
 /// The children that an object should have; returned by [`Reconciler::desired`](super::Reconciler::desired).
 ///
-/// A child needs a name and what it is for. Namespace, owner reference and the label `app.kubernetes.io/managed-by` are
+/// Set `metadata.name` and the fields that you want to manage. Namespace, owner reference and the label `app.kubernetes.io/managed-by` are
 /// added. The operator manages every field that is set, and reverts changes to it; all other fields belong to others.
 #[derive(Debug, Default)]
 pub struct Children {
@@ -27,7 +26,7 @@ impl Children {
         Self::default()
     }
 
-    /// Adds a child of a kind that is declared in [`Reconciler::owns`](super::Reconciler::owns).
+    /// Adds a child of a kind that is declared in [`Reconciler::watches`](super::Reconciler::watches).
     pub fn add<K: Resource<DynamicType = ()> + Serialize>(&mut self, child: K) -> &mut Self {
         let (group, kind) = (K::group(&()).into_owned(), K::kind(&()).into_owned());
         self.objects.push((group, kind, serde_json::to_value(child)));
@@ -35,13 +34,13 @@ impl Children {
     }
 
     /// Returns the children as they are applied.
-    pub(crate) fn complete<O: Object>(
+    pub(crate) fn into_bodies<O: Object>(
         self,
         owner: &O,
-        owns: &Owns,
+        watches: &Watches,
         identity: &Identity,
-    ) -> Result<Vec<Body>, Error> {
-        let key = Key::of(owner.meta());
+    ) -> Result<Vec<ChildBody>, ReconcileError> {
+        let key = Key::from(owner.meta());
         let reference = json!([{
             "apiVersion": O::api_version(&()),
             "blockOwnerDeletion": true,
@@ -53,12 +52,12 @@ impl Children {
         self.objects
             .into_iter()
             .map(|(group, kind, body)| {
-                let declared = owns.children.iter();
+                let declared = watches.children.iter();
                 let index = declared
                     .enumerate()
                     .find(|(_, known)| known.resource.kind == kind && known.resource.group == group)
                     .map(|(index, _)| index)
-                    .ok_or(Error::Undeclared(kind))?;
+                    .ok_or(ReconcileError::UndeclaredKind(kind))?;
                 let mut object = body?;
                 let metadata = &mut object["metadata"];
                 if !key.namespace.is_empty() {
@@ -68,7 +67,7 @@ impl Children {
                 metadata["labels"][labels::MANAGED_BY] = json!(identity.name);
                 let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
                 let key = Key { namespace: text("namespace"), name: text("name") };
-                Ok(Body { kind: index, key, object })
+                Ok(ChildBody { kind: index, key, object })
             })
             .collect()
     }
@@ -76,8 +75,8 @@ impl Children {
 
 /// One object to apply.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Body {
-    /// Index of the kind in [`Owns`].
+pub(crate) struct ChildBody {
+    /// Index of the kind in [`Watches`].
     pub(crate) kind: usize,
     pub(crate) key: Key,
     /// The object, as sent.
@@ -86,7 +85,7 @@ pub(crate) struct Body {
 
 /// What is known of an object to apply without its body: enough to tell whether it has to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct DesiredChild {
     pub(crate) kind: usize,
     pub(crate) key: Key,
     /// The digest of its fields, to compare with what was observed; `None` if it is always applied.
@@ -97,10 +96,10 @@ pub(crate) struct Wanted {
 pub(crate) type Outlines = Vec<Option<Outline>>;
 
 /// Returns the outlines of a set of children that has everything set.
-pub(crate) fn outlines(kinds: usize, example: &[Body]) -> Outlines {
+pub(crate) fn outlines(kinds: usize, example: &[ChildBody]) -> Outlines {
     let mut outlines: Outlines = vec![None; kinds];
-    for Body { kind, object, .. } in example {
-        let outline = Outline::of(object);
+    for ChildBody { kind, object, .. } in example {
+        let outline = Outline::from_example(object);
         outlines[*kind] = Some(match outlines[*kind].take() {
             Some(known) => known.union(outline),
             None => outline,
@@ -110,8 +109,8 @@ pub(crate) fn outlines(kinds: usize, example: &[Body]) -> Outlines {
 }
 
 /// Returns what is needed to compare children with what was observed.
-pub(crate) fn wanted(bodies: &[Body], outlines: &Outlines) -> Vec<Wanted> {
-    let digest = |body: &Body| {
+pub(crate) fn desired_children(bodies: &[ChildBody], outlines: &Outlines) -> Vec<DesiredChild> {
+    let digest = |body: &ChildBody| {
         let Some(outline) = &outlines[body.kind] else { return Some(digest_of_all(&body.object)) };
         if outline.covers(&body.object) {
             return Some(outline.digest_of(&body.object));
@@ -122,6 +121,6 @@ pub(crate) fn wanted(bodies: &[Body], outlines: &Outlines) -> Vec<Wanted> {
     };
     bodies
         .iter()
-        .map(|body| Wanted { kind: body.kind, key: body.key.clone(), digest: digest(body) })
+        .map(|body| DesiredChild { kind: body.kind, key: body.key.clone(), digest: digest(body) })
         .collect()
 }

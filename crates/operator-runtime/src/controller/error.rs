@@ -1,83 +1,60 @@
 //! What can fail in a reconcile.
 
 use std::error::Error as StdError;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
-/// Why a reconcile failed; it is retried with backoff.
-#[derive(Debug, thiserror::Error)]
+/// Why a reconciler, a conversion or a task failed.
+///
+/// Any error converts into it, so `?` works, and a reconcile that fails with it is retried with backoff. Only [`Invalid`] is not
+/// retried; it is always made explicitly. (As `anyhow::Error`, it is therefore no [`std::error::Error`] itself.)
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A child could not be written; the status reports it, so this is only for the log.
-    #[error("failed to write children: {0}")]
-    Apply(String),
-    /// The object itself could not be written.
-    #[error("failed to write the object's {part}: {source}")]
-    Write {
-        /// `status` or `finalizers`.
-        part: &'static str,
-        /// The API server's error.
-        source: Box<kube::Error>,
-    },
-    /// An object could not be serialized.
-    #[error("failed to build objects: {0}")]
-    Build(#[from] serde_json::Error),
-    /// `desired` contains a kind that `owns` does not declare.
-    #[error("`desired` contains a {0}, which is not declared in `owns`")]
-    Undeclared(String),
-    /// The reconciler asked for a view of a kind that `owns` does not declare.
-    #[error("`owns` does not declare the kind {kind} with the view `{view}`")]
-    UndeclaredView {
-        /// The kind.
-        kind: String,
-        /// The type of the view.
-        view: &'static str,
-    },
-    /// What is outside of the API server could not be reconciled or cleaned up.
-    #[error("`{step}` failed: {source}")]
-    External {
-        /// `prepare` or `cleanup`.
-        step: &'static str,
-        /// What that returned.
-        source: Box<Error>,
-    },
-    /// What the reconciler itself does failed: see [`Error::other`].
-    #[error(transparent)]
+    /// The object cannot be reconciled as it is: nothing is retried before it changes.
+    Invalid(Invalid),
+    /// Something else failed.
     Other(Box<dyn StdError + Send + Sync>),
 }
 
-impl From<kube::Error> for Error {
-    fn from(error: kube::Error) -> Self {
+impl Error {
+    /// Returns an error with this message or cause.
+    pub fn other(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl<E: StdError + Send + Sync + 'static> From<E> for Error {
+    fn from(error: E) -> Self {
         Self::Other(Box::new(error))
     }
 }
 
-impl Error {
-    /// Returns an error of the reconciler's own work, such as of a request to an external service.
-    pub fn other(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self::Other(error.into())
+impl From<Invalid> for Error {
+    fn from(invalid: Invalid) -> Self {
+        Self::Invalid(invalid)
     }
+}
 
-    /// Whether somebody else wrote first: worth a retry as soon as the watch reports their write.
-    pub(crate) fn is_conflict(&self) -> bool {
+impl From<Error> for Box<dyn StdError + Send + Sync> {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Invalid(Invalid { message }) => message.into(),
+            Error::Other(error) => error,
+        }
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Write { source, .. } => {
-                matches!(&**source, kube::Error::Api(status) if status.is_conflict())
-            }
-            Self::External { source, .. } => source.is_conflict(),
-            Self::Apply(_)
-            | Self::Build(_)
-            | Self::Undeclared(_)
-            | Self::UndeclaredView { .. }
-            | Self::Other(_) => false,
+            Self::Invalid(invalid) => f.write_str(&invalid.message),
+            Self::Other(error) => error.fmt(f),
         }
     }
 }
 
 /// Why an object cannot be reconciled, admitted or converted as it is: the message says which field is invalid, and what to
 /// change.
-///
-/// Any error converts into it, so `?` works in [`Reconciler::desired`](super::Reconciler::desired) and
-/// [`Spoke`](crate::conversion::Spoke).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
     message: String,
@@ -103,8 +80,41 @@ impl From<Invalid> for String {
     }
 }
 
-impl<E: StdError> From<E> for Invalid {
-    fn from(error: E) -> Self {
-        Self::new(error)
+/// Why a reconcile failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReconcileError {
+    /// A child could not be written; the status reports it, so this is only for the log.
+    #[error("failed to write children: {0}")]
+    Apply(String),
+    /// The object itself could not be written.
+    #[error("failed to write the object's {part}: {source}")]
+    Write {
+        /// `status` or `finalizers`.
+        part: &'static str,
+        source: Box<kube::Error>,
+    },
+    /// An object could not be serialized.
+    #[error("failed to build objects: {0}")]
+    Build(#[from] serde_json::Error),
+    /// `desired` contains a kind that `watches` does not declare.
+    #[error("`desired` contains a {0}, which is not declared in `watches`")]
+    UndeclaredKind(String),
+    /// The reconciler asked for a view of a kind that `watches` does not declare.
+    #[error("`watches` does not declare the kind {kind} with the view `{view}`")]
+    UndeclaredView { kind: String, view: &'static str },
+    /// A method of the reconciler failed.
+    #[error("`{method}` failed: {error}")]
+    Reconciler {
+        /// `desired`, `reconcile_external` or `cleanup`.
+        method: &'static str,
+        error: Error,
+    },
+}
+
+impl ReconcileError {
+    /// Whether somebody else wrote first: worth a retry as soon as the watch reports their write.
+    pub(crate) fn is_conflict(&self) -> bool {
+        let Self::Write { source, .. } = self else { return false };
+        matches!(&**source, kube::Error::Api(status) if status.is_conflict())
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What [`Reconciler::prepare`](super::Reconciler::prepare) found outside of the API server.
+/// What [`Reconciler::reconcile_external`](super::Reconciler::reconcile_external) found outside of the API server.
 #[derive(Clone, Default)]
 pub struct External {
     value: Option<Arc<dyn Any + Send + Sync>>,
@@ -13,14 +13,14 @@ pub struct External {
 }
 
 impl External {
-    /// Returns nothing.
+    /// Returns no value.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
     /// Returns a value for [`Observed::external`](super::Observed::external).
-    pub fn of<T: Send + Sync + 'static>(value: T) -> Self {
+    pub fn new<T: Send + Sync + 'static>(value: T) -> Self {
         Self { value: Some(Arc::new(value)), again: None }
     }
 

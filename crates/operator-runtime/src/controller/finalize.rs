@@ -4,11 +4,10 @@
 //! so that finalizers of others are never lost; a concurrent write causes a conflict and a retry.
 
 use super::apply::api;
-use super::error::Error;
-use super::key::Key;
-use super::live::Live;
-use super::object::Object;
-use super::observed::Caches;
+use super::error::ReconcileError;
+use super::model::Model;
+use super::object::{Key, Object};
+use super::raw_object::RawObject;
 use kube::Client;
 use kube::api::{Patch, PatchParams};
 use kube::core::ApiResource;
@@ -33,28 +32,32 @@ impl Finalizer<'_> {
     pub(crate) async fn add<O: Object>(
         &self,
         object: &O,
-        caches: &Caches<O>,
-    ) -> Result<Option<Arc<O>>, Error> {
+        model: &Model<O>,
+    ) -> Result<Option<Arc<O>>, ReconcileError> {
         let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
         finalizers.push(self.name.to_owned());
         let written = self.write(object, &finalizers).await?;
-        Ok(written.map(|response| caches.remember(response)))
+        Ok(written.map(|response| model.object_written(response)))
     }
 
     /// Removes the finalizer, which completes the deletion unless others have finalizers as well.
-    pub(crate) async fn remove<O: Object>(&self, object: &O, caches: &Caches<O>) -> Result<(), Error> {
+    pub(crate) async fn remove<O: Object>(&self, object: &O, model: &Model<O>) -> Result<(), ReconcileError> {
         let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
         finalizers.retain(|name| name != self.name);
         let written = self.write(object, &finalizers).await?;
         // The response to the removal of the last finalizer describes an object that no longer exists.
         if let Some(response) = written.filter(|_| !finalizers.is_empty()) {
-            caches.remember(response);
+            model.object_written(response);
         }
         Ok(())
     }
 
-    async fn write<O: Object>(&self, object: &O, finalizers: &[String]) -> Result<Option<Live>, Error> {
-        let Key { namespace, name } = Key::of(object.meta());
+    async fn write<O: Object>(
+        &self,
+        object: &O,
+        finalizers: &[String],
+    ) -> Result<Option<RawObject>, ReconcileError> {
+        let Key { namespace, name } = Key::from(object.meta());
         let patch = Patch::Merge(json!({ "metadata": {
             "resourceVersion": object.meta().resource_version,
             "uid": object.meta().uid,
@@ -64,7 +67,7 @@ impl Finalizer<'_> {
         match api(self.client, &namespace, self.resource).patch(&name, &params, &patch).await {
             Ok(response) => Ok(Some(response)),
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
-            Err(source) => Err(Error::Write { part: "finalizers", source: Box::new(source) }),
+            Err(source) => Err(ReconcileError::Write { part: "finalizers", source: Box::new(source) }),
         }
     }
 }

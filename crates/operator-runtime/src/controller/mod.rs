@@ -1,50 +1,45 @@
 //! Controllers: a [`Reconciler`] describes what an object owns and which status it has; the rest is done here.
 //!
-//! A reconcile is a pipeline with one file per step: `observed` (what the watches report) → [`Reconciler::desired`] →
+//! `model` holds what is known of the objects and of their children: what the watches reported and what own writes returned.
+//! A reconcile is a pipeline with one file per step: `observed` (what is known when it begins) → [`Reconciler::desired`] →
 //! `plan` (what differs) → `apply` → [`Reconciler::status`] → `update_status`. Reads come from the watches only.
 //! A reconcile that finds everything as desired makes no request at all.
 
 mod apply;
-mod cache;
 mod changes;
 mod children;
 mod error;
 mod external;
 mod finalize;
-mod info;
-mod key;
-mod live;
+mod model;
 mod object;
 mod observed;
-mod owns;
-mod params;
+mod outline;
 mod plan;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod pure;
-mod queued;
+mod queue;
+mod raw_object;
 mod reconcile;
 mod reconciler;
-mod related;
 mod run;
-mod shape;
 mod update_status;
 mod view;
-mod written;
+mod watches;
 
-pub use crate::problem::{Problem, reason_word};
+pub use crate::problem::{ReconcileProblem, reason_word};
 pub use changes::{Change, Changes};
 pub use children::Children;
 pub use error::{Error, Invalid};
 pub use external::External;
-pub use key::Key;
-pub use object::{Object, Spec, SpecOf, Status, StatusOf};
+pub use object::{Key, Object, Spec, SpecOf, Status, StatusOf};
 pub use observed::Observed;
-pub use owns::{ChildOptions, Owns};
-pub use reconciler::{Digests, Reconciler};
+pub use reconciler::{Reconciler, SkipUnchanged};
 pub use view::{Exists, View};
+pub use watches::{ChildOptions, Watches};
 
 #[cfg(test)]
-pub(crate) use cache::OwnerKind;
+pub(crate) use model::OwnerKind;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use run::Probe;
-pub(crate) use run::{AnyController, Launch, Typed};
+pub(crate) use run::{AnyController, ControllerSettings, TypedController};

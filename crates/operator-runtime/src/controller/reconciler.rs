@@ -2,14 +2,14 @@
 
 use super::changes::Changes;
 use super::children::Children;
-use super::error::{Error, Invalid};
+use super::error::Error;
 use super::external::External;
 use super::object::{Object, StatusOf};
 use super::observed::Observed;
-use super::owns::Owns;
-use crate::conditions::{self, Conditioned, DEGRADED, State};
+use super::watches::Watches;
+use crate::conditions::{self, ConditionStatus, Conditioned, DEGRADED};
 use crate::context::Context;
-use crate::events::Note;
+use crate::events::Event;
 use kube::Resource;
 use std::time::Duration;
 
@@ -30,25 +30,25 @@ pub trait Reconciler: Send + Sync + 'static {
         &[conditions::AVAILABLE, conditions::PROGRESSING, conditions::DEGRADED];
 
     /// Declares the kinds of children, and of other objects that a status or children depend on.
-    fn owns(&self, owns: &mut Owns);
+    fn watches(&self, watches: &mut Watches);
 
     /// Returns the children that an object should have. Pure.
     ///
     /// # Errors
-    /// When the object is invalid: its condition `Degraded` shows why, its children stay as they are, and nothing is
-    /// retried before it changes.
-    fn desired(&self, object: &Self::Object, observed: &Observed) -> Result<Children, Invalid>;
+    /// [`Invalid`](super::Invalid) if the object is invalid: its condition `Degraded` shows why, its children stay as they are,
+    /// and nothing is retried before it changes. Any other error is shown, too, and retried with backoff.
+    fn desired(&self, object: &Self::Object, observed: &Observed) -> Result<Children, Error>;
 
     /// Returns the status of an object. Pure; begin with [`Observed::draft`].
     fn status(&self, object: &Self::Object, observed: &Observed) -> StatusOf<Self::Object>;
 
     /// Completes every status before it is written: fields that do not depend on what was observed.
-    fn complete(&self, _object: &Self::Object, _status: &mut StatusOf<Self::Object>) {}
+    fn complete_status(&self, _object: &Self::Object, _status: &mut StatusOf<Self::Object>) {}
 
     /// Reconciles what is outside of the API server, such as a bucket; before `desired`.
     ///
     /// What it returns is [`Observed::external`]. An error is retried with backoff, and shown as a condition.
-    fn prepare(
+    fn reconcile_external(
         &self,
         _object: &Self::Object,
         _context: &Context,
@@ -69,8 +69,8 @@ pub trait Reconciler: Send + Sync + 'static {
     }
 
     /// Returns the events of a reconcile. A warning is recorded in any case when the condition `Degraded` becomes true.
-    fn events(&self, _object: &Self::Object, changes: &Changes<'_>) -> Vec<Note> {
-        changes.notes()
+    fn events(&self, _object: &Self::Object, changes: &Changes<'_>) -> Vec<Event> {
+        changes.events()
     }
 
     /// Returns after which time to reconcile an object again although nothing changes.
@@ -79,18 +79,22 @@ pub trait Reconciler: Send + Sync + 'static {
     }
 
     /// Returns the status of an object that is reconciled for the first time: unknown, unless it has conditions.
-    fn initial(&self, object: &Self::Object, observed: &Observed) -> Option<StatusOf<Self::Object>> {
+    fn initial_status(&self, object: &Self::Object, observed: &Observed) -> Option<StatusOf<Self::Object>> {
         let mut draft = observed.draft(object);
         if conditions::find(draft.conditions(), conditions::AVAILABLE).is_some() {
             return None;
         }
-        draft.set(conditions::AVAILABLE, State::Unknown, "Reconciling", "Starting reconciliation");
+        draft.set(conditions::AVAILABLE, ConditionStatus::Unknown, "Reconciling", "Starting reconciliation");
         Some(draft.finish())
     }
 
     /// Returns the status of an object that is being deleted; only with a finalizer. [`Observed::problem`] is what
     /// [`Reconciler::cleanup`] failed with, if it did.
-    fn finalizing(&self, object: &Self::Object, observed: &Observed) -> Option<StatusOf<Self::Object>> {
+    fn finalizing_status(
+        &self,
+        object: &Self::Object,
+        observed: &Observed,
+    ) -> Option<StatusOf<Self::Object>> {
         let name = object.meta().name.as_deref().unwrap_or_default();
         let mut draft = observed.draft(object);
         let message = match observed.problem() {
@@ -99,7 +103,7 @@ pub trait Reconciler: Send + Sync + 'static {
                 format!("Failed to clean up the custom resource {name}, retrying: {}", problem.message)
             }
         };
-        draft.set(DEGRADED, State::True, "Finalizing", message);
+        draft.set(DEGRADED, ConditionStatus::True, "Finalizing", message);
         Some(draft.finish())
     }
 
@@ -108,7 +112,7 @@ pub trait Reconciler: Send + Sync + 'static {
     /// Without it, a child is applied when it should be another one, when its generation or labels change (or anything, for
     /// kinds without generations), and once after each start of the manager. With it, a restart writes nothing, and neither
     /// do changes of fields that belong to others.
-    fn digests(&self) -> Option<Digests<Self::Object>> {
+    fn skip_unchanged(&self) -> Option<SkipUnchanged<Self::Object>> {
         None
     }
 }
@@ -117,22 +121,22 @@ pub trait Reconciler: Send + Sync + 'static {
 ///
 /// A child with a field that the example's children lack is applied in every reconcile.
 #[derive(Clone, Debug)]
-pub struct Digests<O> {
+pub struct SkipUnchanged<O> {
     pub(crate) example: O,
-    pub(crate) by_generation: bool,
+    pub(crate) pure_in_spec: bool,
 }
 
-impl<O> Digests<O> {
+impl<O> SkipUnchanged<O> {
     /// Returns digests through the children of an object with every optional field set.
     #[must_use]
-    pub fn of(example: O) -> Self {
-        Self { example, by_generation: false }
+    pub fn new(example: O) -> Self {
+        Self { example, pure_in_spec: false }
     }
 
     /// Has `desired` called once per generation of an object only: it depends on name and spec, and not on what is
     /// observed.
     #[must_use]
-    pub fn by_generation(self) -> Self {
-        Self { by_generation: true, ..self }
+    pub fn desired_is_pure_in_spec(self) -> Self {
+        Self { pure_in_spec: true, ..self }
     }
 }

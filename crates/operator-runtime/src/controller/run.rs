@@ -1,17 +1,15 @@
 //! Connects the watches to the pipeline: one set of watches per namespace, one queue, and a graceful end.
 
-use super::cache::OwnerKind;
 use super::children::{Outlines, outlines};
-use super::error::Error;
-use super::info::ControllerInfo;
-use super::key::Key;
-use super::live::Live;
-use super::object::Object;
-use super::observed::{Caches, Observed};
-use super::owns::Owns;
-use super::queued::Queued;
+use super::error::{Error, ReconcileError};
+use super::model::{Model, OwnerKind};
+use super::object::{Key, Object};
+use super::observed::Observed;
+use super::queue::ObjectQueue;
+use super::raw_object::RawObject;
 use super::reconcile::{Scope, Shared};
 use super::reconciler::Reconciler;
+use super::watches::Watches;
 use crate::backoff::{WatchBackoff, jittered};
 use crate::context::{Context, Platform};
 use crate::identity::Identity;
@@ -42,7 +40,7 @@ const PAGE_SIZE: u32 = 100;
 pub(crate) type Probe = Arc<Mutex<Vec<Box<dyn Fn() -> Vec<(&'static str, usize)> + Send>>>>;
 
 /// What a controller is started with.
-pub(crate) struct Launch {
+pub(crate) struct ControllerSettings {
     pub(crate) context: Context,
     /// How many objects are reconciled at the same time, over all namespaces.
     pub(crate) concurrency: u16,
@@ -57,54 +55,64 @@ pub(crate) struct Launch {
     pub(crate) probe: Option<Probe>,
 }
 
+/// What manifests, permissions and metrics need of a controller.
+#[derive(Clone, Debug)]
+pub(crate) struct ControllerInfo {
+    /// The kind in lower case, for metrics.
+    pub(crate) name: String,
+    pub(crate) resource: ApiResource,
+    pub(crate) namespaced: bool,
+    pub(crate) watches: Arc<Watches>,
+    pub(crate) finalizer: Option<&'static str>,
+}
+
 /// A controller of any kind.
 pub(crate) trait AnyController: Send + Sync {
     fn info(&self) -> &Arc<ControllerInfo>;
 
     /// Runs the controller until it is stopped. Dropping the future stops at once: pending requests are abandoned.
-    fn run(&self, launch: Launch) -> BoxFuture<'static, Result<(), Error>>;
+    fn run(&self, launch: ControllerSettings) -> BoxFuture<'static, Result<(), Error>>;
 }
 
 /// The controller of a reconciler.
-pub(crate) struct Typed<R> {
+pub(crate) struct TypedController<R> {
     reconciler: Arc<R>,
     info: Arc<ControllerInfo>,
 }
 
-impl<R: Reconciler> Typed<R> {
+impl<R: Reconciler> TypedController<R> {
     pub(crate) fn new(reconciler: R) -> Self {
-        let mut owns = Owns::default();
-        reconciler.owns(&mut owns);
+        let mut watches = Watches::default();
+        reconciler.watches(&mut watches);
         let info = ControllerInfo {
             name: R::Object::kind(&()).to_lowercase(),
             resource: ApiResource::erase::<R::Object>(&()),
             namespaced: R::Object::crd().spec.scope == "Namespaced",
-            owns: Arc::new(owns),
+            watches: Arc::new(watches),
             finalizer: R::FINALIZER,
         };
         Self { reconciler: Arc::new(reconciler), info: Arc::new(info) }
     }
 }
 
-impl<R: Reconciler> AnyController for Typed<R> {
+impl<R: Reconciler> AnyController for TypedController<R> {
     fn info(&self) -> &Arc<ControllerInfo> {
         &self.info
     }
 
-    fn run(&self, launch: Launch) -> BoxFuture<'static, Result<(), Error>> {
+    fn run(&self, launch: ControllerSettings) -> BoxFuture<'static, Result<(), Error>> {
         let (reconciler, info) = (Arc::clone(&self.reconciler), Arc::clone(&self.info));
         async move {
-            let (outlines, by_generation) =
+            let (outlines, pure_in_spec) =
                 example_outlines(&*reconciler, &info, &launch.context.identity, launch.context.platform)?;
             let name = info.name.clone();
             let shared = Shared {
                 reconciler,
                 metrics: launch.context.metrics.controller(&name, launch.concurrency),
                 outlines,
-                by_generation,
+                pure_in_spec,
                 permits: Semaphore::new(usize::from(launch.concurrency.max(1))),
-                queued: Queued::default(),
-                memory: Mutex::default(),
+                queued: ObjectQueue::default(),
                 random: RandomState::new(),
                 info,
                 context: launch.context.clone(),
@@ -123,24 +131,24 @@ pub(crate) fn example_outlines<R: Reconciler>(
     identity: &Identity,
     platform: Platform,
 ) -> Result<(Outlines, bool), Error> {
-    let kinds = info.owns.children.len();
-    let Some(digests) = reconciler.digests() else { return Ok((vec![None; kinds], false)) };
+    let kinds = info.watches.children.len();
+    let Some(digests) = reconciler.skip_unchanged() else { return Ok((vec![None; kinds], false)) };
     let mut example = digests.example;
     example.meta_mut().name.get_or_insert_with(|| "example".to_owned());
-    let observed = Observed::nothing(Key::of(example.meta()), &info.owns, platform);
-    match reconciler.desired(&example, &observed) {
-        Ok(children) => {
-            observed.check_views()?;
-            let bodies = children.complete(&example, &info.owns, identity)?;
-            Ok((outlines(kinds, &bodies), digests.by_generation))
+    let observed = Observed::empty(Key::from(example.meta()), &info.watches, platform);
+    let desired = reconciler.desired(&example, &observed);
+    observed.check_views()?;
+    let children = desired.map_err(|error| match error {
+        Error::Invalid(invalid) => {
+            Error::other(format!("the example of `skip_unchanged` is invalid: {}", invalid.message()))
         }
-        Err(invalid) => {
-            Err(Error::other(format!("the example of `digests` is invalid: {}", invalid.message())))
-        }
-    }
+        error => error,
+    })?;
+    let bodies = children.into_bodies(&example, &info.watches, identity)?;
+    Ok((outlines(kinds, &bodies), digests.pure_in_spec))
 }
 
-async fn run<R: Reconciler>(shared: Arc<Shared<R>>, launch: Launch) {
+async fn run<R: Reconciler>(shared: Arc<Shared<R>>, launch: ControllerSettings) {
     let mut tasks = JoinSet::new();
     let mut ready = Vec::new();
     let mut runs = Vec::new();
@@ -204,28 +212,27 @@ impl<R: Reconciler> Queue<R> {
 fn scope<R: Reconciler>(
     shared: Arc<Shared<R>>,
     namespace: Option<String>,
-    launch: &Launch,
+    launch: &ControllerSettings,
     tasks: &mut JoinSet<()>,
 ) -> (impl Future<Output = ()> + use<R>, Vec<oneshot::Receiver<()>>) {
     let (store, writer) = store();
     let info = Arc::clone(&shared.info);
     let owner = OwnerKind { resource: info.resource.clone(), namespaced: info.namespaced };
-    let caches = Caches::new(store.clone(), &info.owns, &owner, &shared.outlines, shared.context.platform);
-    let scope = Arc::new(Scope { shared, caches });
+    let model = Model::new(store.clone(), &info.watches, &owner, &shared.outlines, shared.context.platform);
+    let scope = Arc::new(Scope { shared, model });
     if let Some(probe) = &launch.probe {
         let probed = Arc::clone(&scope);
         let count = move || {
-            let mut sizes = probed.caches.sizes();
-            sizes.push(("memory", probed.shared.memory().len()));
+            let mut sizes = probed.model.sizes();
             sizes.push(("queued", probed.shared.queued.depth()));
             sizes
         };
-        probe.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(Box::new(count));
+        crate::lock::lock(probe).push(Box::new(count));
     }
     let (sender, queued) = mpsc::unbounded_channel();
     let active = Arc::new(AtomicBool::new(false));
     let queue = Queue { shared: Arc::clone(&scope.shared), namespace: namespace.clone(), active, sender };
-    let mut watches = Watches {
+    let mut watches = ScopeWatches {
         scope: Arc::clone(&scope),
         namespace,
         sync_period: launch.sync_period,
@@ -235,19 +242,19 @@ fn scope<R: Reconciler>(
     };
 
     watches.objects(writer);
-    for (index, kind) in info.owns.related.iter().enumerate() {
+    for (index, kind) in info.watches.related.iter().enumerate() {
         let scope = Arc::clone(&scope);
         let config = if kind.managed { managed_config(&scope.shared.context) } else { config() };
-        let observe = move |event| scope.caches.related[index].observe(event);
+        let observe = move |event| scope.model.related_event(index, event);
         watches.start(&kind.resource, kind.namespaced, config, observe);
     }
-    for (index, kind) in info.owns.children.iter().enumerate() {
+    for (index, kind) in info.watches.children.iter().enumerate() {
         let config = managed_config(&scope.shared.context);
         let scope = Arc::clone(&scope);
-        let observe = move |event| scope.caches.children[index].observe(event);
+        let observe = move |event| scope.model.child_event(index, event);
         watches.start(&kind.resource, kind.namespaced, config, observe);
     }
-    let Watches { ready, .. } = watches;
+    let ScopeWatches { ready, .. } = watches;
 
     // Nothing is decided before everything is listed: a child that is merely unknown would be created again.
     let (all_ready, when_ready) = oneshot::channel::<()>();
@@ -284,7 +291,7 @@ fn scope<R: Reconciler>(
         // Nothing was queued before: everything is reconciled once.
         queue.active.store(true, Ordering::SeqCst);
         for object in store.state() {
-            queue.add(Key::of(object.meta()));
+            queue.add(Key::from(object.meta()));
         }
         drop(queue);
         let requests = requests::<R::Object>(queued, stop);
@@ -293,7 +300,9 @@ fn scope<R: Reconciler>(
             |object: Arc<R::Object>, scope: Arc<Scope<R>>| {
                 async move { scope.reconcile(&object).await }.boxed()
             },
-            |object: Arc<R::Object>, error: &Error, scope: Arc<Scope<R>>| scope.after_failure(&object, error),
+            |object: Arc<R::Object>, error: &ReconcileError, scope: Arc<Scope<R>>| {
+                scope.after_failure(&object, error)
+            },
             scope,
             store,
             requests,
@@ -329,44 +338,6 @@ fn requests<O: Object>(
         .map(|key| Ok(ReconcileRequest { obj_ref: key.reference(), reason: ReconcileReason::Unknown }))
 }
 
-/// Returns the event with the object in the form in which it is stored.
-fn parsed<O: Object>(event: Event<Live>, caches: &Caches<O>) -> Event<O> {
-    match event {
-        Event::Apply(object) => Event::Apply(caches.malformed.parse(object)),
-        Event::Delete(object) => Event::Delete(caches.malformed.parse(object)),
-        Event::Init => Event::Init,
-        Event::InitApply(object) => Event::InitApply(caches.malformed.parse(object)),
-        Event::InitDone => Event::InitDone,
-    }
-}
-
-/// Records an event of the objects themselves; returns those to reconcile.
-///
-/// The responses to own writes count until the store has them: what is listed enters the store only at the list's end.
-fn record<O: Object>(caches: &Caches<O>, writer: &mut Writer<O>, event: &Event<O>) -> Vec<Key> {
-    writer.apply_watcher_event(event);
-    match event {
-        Event::Apply(object) if caches.written.caught_up(object) => vec![Key::of(object.meta())],
-        Event::Delete(object) => {
-            caches.forget(&Key::of(object.meta()));
-            Vec::new()
-        }
-        Event::Init => {
-            caches.written.listing();
-            Vec::new()
-        }
-        Event::InitDone => {
-            let listed = writer.as_reader().state();
-            for object in &listed {
-                caches.written.caught_up(object);
-            }
-            caches.listed();
-            listed.iter().map(|object| Key::of(object.meta())).collect()
-        }
-        Event::Apply(_) | Event::InitApply(_) => Vec::new(),
-    }
-}
-
 fn config() -> watcher::Config {
     watcher::Config::default().page_size(PAGE_SIZE)
 }
@@ -377,7 +348,7 @@ fn managed_config(context: &Context) -> watcher::Config {
 }
 
 /// The watches of one scope while they are being started.
-struct Watches<'a, R: Reconciler> {
+struct ScopeWatches<'a, R: Reconciler> {
     scope: Arc<Scope<R>>,
     namespace: Option<String>,
     sync_period: Duration,
@@ -386,8 +357,8 @@ struct Watches<'a, R: Reconciler> {
     ready: Vec<oneshot::Receiver<()>>,
 }
 
-impl<R: Reconciler> Watches<'_, R> {
-    fn api(&self, resource: &ApiResource, namespaced: bool) -> Api<Live> {
+impl<R: Reconciler> ScopeWatches<'_, R> {
+    fn api(&self, resource: &ApiResource, namespaced: bool) -> Api<RawObject> {
         let client = self.scope.shared.context.client.clone();
         match &self.namespace {
             Some(namespace) if namespaced => Api::namespaced_with(client, namespace, resource),
@@ -401,17 +372,18 @@ impl<R: Reconciler> Watches<'_, R> {
         let scope = Arc::clone(&self.scope);
         let info = Arc::clone(&self.scope.shared.info);
         self.start(&info.resource, info.namespaced, config(), move |event| {
-            let (shared, caches) = (&scope.shared, &scope.caches);
-            let event = parsed(event, caches);
-            let keys = record(caches, &mut writer, &event);
-            match &event {
-                Event::Delete(object) => {
-                    let key = Key::of(object.meta());
-                    shared.forget(&key);
-                    shared.dequeue(&key);
-                }
-                Event::InitDone => shared.forget_all_but(namespace.as_deref(), |key| caches.exists(key)),
-                _ => {}
+            let Scope { shared, model } = &*scope;
+            let deleted = match &event {
+                Event::Delete(object) => Some(Key::from(&object.metadata)),
+                _ => None,
+            };
+            let listed = matches!(event, Event::InitDone);
+            let keys = model.object_event(&mut writer, event);
+            if let Some(key) = deleted {
+                shared.dequeue(&key);
+            }
+            if listed {
+                shared.retain_queued(namespace.as_deref(), |key| model.exists(key));
             }
             keys
         });
@@ -423,7 +395,7 @@ impl<R: Reconciler> Watches<'_, R> {
         resource: &ApiResource,
         namespaced: bool,
         config: watcher::Config,
-        mut observe: impl FnMut(Event<Live>) -> Vec<Key> + Send + 'static,
+        mut observe: impl FnMut(Event<RawObject>) -> Vec<Key> + Send + 'static,
     ) {
         let (sender, receiver) = oneshot::channel();
         self.ready.push(receiver);
@@ -462,40 +434,5 @@ impl<R: Reconciler> Watches<'_, R> {
                 }
             }
         });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::sample::{Cluster, cluster, owner_kind};
-
-    fn at(version: &str, size: i32) -> Cluster {
-        let mut object = cluster(size);
-        object.metadata.resource_version = Some(version.into());
-        object
-    }
-
-    #[test]
-    fn a_response_counts_until_the_list_that_contains_it_is_complete() {
-        let (store, mut writer) = store();
-        let caches =
-            Caches::new(store.clone(), &Arc::default(), &owner_kind(), &Vec::new(), Platform::default());
-        let written = &caches.written;
-        for event in [Event::Init, Event::InitApply(at("100", 1)), Event::InitDone] {
-            record(&caches, &mut writer, &event);
-        }
-        // Scaled by somebody, which only the response to an own write has shown; then the watch restarts.
-        written.put(Arc::new(at("105", 3)));
-        let key = Key::of(&at("105", 3).metadata);
-        let size = || written.newest(&key, &store.state()[0]).spec.size;
-        assert_eq!(size(), 3);
-        for event in [Event::Init, Event::InitApply(at("105", 3))] {
-            record(&caches, &mut writer, &event);
-            assert_eq!(size(), 3, "{event:?}");
-        }
-        assert_eq!(record(&caches, &mut writer, &Event::InitDone), std::slice::from_ref(&key));
-        assert_eq!(size(), 3);
-        assert!(written.caught_up(&at("106", 3)), "forgotten once the store has it");
     }
 }

@@ -4,7 +4,7 @@
 //! itself, stores it in a Secret that all replicas follow, renews it after two thirds of its lifetime, and writes its
 //! certificate authority into the webhook configurations and the CRDs that are converted.
 
-use super::issue::{self, Pair};
+use super::pki::{self, PemPair};
 use super::tls::Certificate;
 use crate::backoff::WatchBackoff;
 use crate::identity::Identity;
@@ -83,21 +83,21 @@ fn not_after(identity: &Identity) -> String {
 
 /// What the Secret contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stored {
-    authority: Pair,
-    serving: Pair,
+struct StoredCertificate {
+    authority: PemPair,
+    serving: PemPair,
     renew_after: Timestamp,
     not_after: Timestamp,
 }
 
-impl Stored {
+impl StoredCertificate {
     /// Parses a Secret; returns `None` if a key or an annotation is missing.
     fn parse(identity: &Identity, secret: &Secret) -> Option<Self> {
         let text = |key: &str| String::from_utf8(secret.data.as_ref()?.get(key)?.0.clone()).ok();
         let time = |key: &str| secret.annotations().get(key)?.parse().ok();
         Some(Self {
-            authority: Pair { certificate: text("ca.crt")?, key: text("ca.key")? },
-            serving: Pair { certificate: text("tls.crt")?, key: text("tls.key")? },
+            authority: PemPair { certificate: text("ca.crt")?, key: text("ca.key")? },
+            serving: PemPair { certificate: text("tls.crt")?, key: text("tls.key")? },
             renew_after: time(&renew_after(identity))?,
             not_after: time(&not_after(identity))?,
         })
@@ -134,10 +134,10 @@ impl Stored {
 
     /// Checks that the API server accepts the certificate now and until it is renewed, and that its key belongs to it.
     fn verify(&self, names: &[String], now: Timestamp) -> anyhow::Result<()> {
-        let Pair { certificate, key } = &self.serving;
+        let PemPair { certificate, key } = &self.serving;
         Certificate::default().set(certificate.as_bytes(), key.as_bytes())?;
-        issue::verify(&self.authority.certificate, certificate, names, now)?;
-        issue::verify(&self.authority.certificate, certificate, names, self.renew_after.max(now))
+        pki::verify(&self.authority.certificate, certificate, names, now)?;
+        pki::verify(&self.authority.certificate, certificate, names, self.renew_after.max(now))
     }
 
     /// Issues a new serving certificate, by the authority of the former one if that is still usable.
@@ -148,9 +148,9 @@ impl Stored {
         now: Timestamp,
         lifetime: SignedDuration,
     ) -> anyhow::Result<Self> {
-        let issued = |authority: Pair| -> anyhow::Result<Self> {
+        let issued = |authority: PemPair| -> anyhow::Result<Self> {
             let renewed = Self {
-                serving: issue::serving(identity, &authority, names, now, lifetime)?,
+                serving: pki::new_serving_certificate(identity, &authority, names, now, lifetime)?,
                 authority,
                 renew_after: now + lifetime * 2 / 3,
                 not_after: now + lifetime,
@@ -171,18 +171,18 @@ impl Stored {
                 }
             }
         }
-        issued(issue::authority(identity, now)?)
+        issued(pki::new_authority(identity, now)?)
     }
 }
 
 /// An object that refers to the webhooks, and trusts a certificate authority.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct WebhookTarget {
     resource: ApiResource,
     name: String,
 }
 
-impl Target {
+impl WebhookTarget {
     /// Returns the object of this name: `mutatingwebhookconfigurations`, `validatingwebhookconfigurations` or
     /// `customresourcedefinitions`.
     #[must_use]
@@ -218,14 +218,14 @@ impl Target {
 
 /// The objects that the certificate manager follows.
 #[derive(Default)]
-struct Followed {
+struct FollowedObjects {
     secret: Option<Secret>,
     targets: Vec<Option<DynamicObject>>,
     /// Whether the watch of the Secret, and that of each target, has reported yet.
     listed: (bool, Vec<bool>),
 }
 
-impl Followed {
+impl FollowedObjects {
     fn new(targets: usize) -> Self {
         Self { secret: None, targets: vec![None; targets], listed: (false, vec![false; targets]) }
     }
@@ -248,7 +248,7 @@ pub struct CertificateManager {
     /// Lifetime of a certificate.
     pub lifetime: SignedDuration,
     /// The objects that have to trust the certificate.
-    pub targets: Vec<Target>,
+    pub targets: Vec<WebhookTarget>,
     /// The certificate that the server uses.
     pub certificate: Certificate,
     /// The manager's metrics.
@@ -266,7 +266,7 @@ enum Error {
 
 /// What one pass did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum CertificateOutcome {
     /// The server uses a certificate that the API server trusts.
     Ready,
     /// Another replica stored a certificate first; the watch will report it.
@@ -279,14 +279,15 @@ impl CertificateManager {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
         let mut secrets = pin!(follow(secrets, &self.identity.secret(), "Secret".to_owned()));
         let mut targets =
-            select_all(self.targets.iter().enumerate().map(|(index, Target { resource, name })| {
+            select_all(self.targets.iter().enumerate().map(|(index, WebhookTarget { resource, name })| {
                 let api: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
                 follow(api, name, resource.kind.clone()).map(move |found| (index, found)).boxed()
             }));
-        let mut followed = Followed::new(self.targets.len());
+        let mut followed = FollowedObjects::new(self.targets.len());
         let mut retry = false;
         loop {
-            let renewal = followed.secret.as_ref().and_then(|secret| Stored::parse(&self.identity, secret));
+            let renewal =
+                followed.secret.as_ref().and_then(|secret| StoredCertificate::parse(&self.identity, secret));
             let wait = renewal.filter(|_| !retry).map_or(RETRY_PERIOD, |stored| {
                 Duration::try_from(stored.renew_after.duration_since(Timestamp::now())).unwrap_or_default()
             });
@@ -301,11 +302,11 @@ impl CertificateManager {
                 continue;
             }
             match self.reconcile(&mut followed).await {
-                Ok(Outcome::Ready) => {
+                Ok(CertificateOutcome::Ready) => {
                     retry = false;
                     ready.send_replace(true);
                 }
-                Ok(Outcome::LostRace) => retry = true,
+                Ok(CertificateOutcome::LostRace) => retry = true,
                 Err(error) => {
                     tracing::warn!(%error, "the webhook certificate is not ready; retrying");
                     retry = true;
@@ -315,11 +316,11 @@ impl CertificateManager {
     }
 
     /// Brings certificate, Secret and webhook configurations into agreement.
-    async fn reconcile(&self, followed: &mut Followed) -> Result<Outcome, Error> {
+    async fn reconcile(&self, followed: &mut FollowedObjects) -> Result<CertificateOutcome, Error> {
         let now = Timestamp::now();
         let secret = followed.secret.as_ref();
         let identity = &self.identity;
-        let stored = secret.and_then(|secret| Stored::parse(identity, secret));
+        let stored = secret.and_then(|secret| StoredCertificate::parse(identity, secret));
         if secret.is_some() && stored.is_none() {
             tracing::warn!(
                 secret = identity.secret(),
@@ -342,30 +343,40 @@ impl CertificateManager {
             },
             None => (self.renewed(None, now)?, true),
         };
-        // The API server has to trust the authority before anybody serves with its certificate.
+        // Before the API server trusts an authority, its Secret is stored: of two replicas that issue one at the same time only
+        // the faster one's is used. And before a replica serves with a certificate, the API server trusts its authority.
+        if renewed && let Some(outcome) = self.store(followed, &current).await? {
+            return Ok(outcome);
+        }
         let bundle = json!(ByteString(current.authority.certificate.as_bytes().to_vec()));
         for (target, found) in self.targets.iter().zip(&mut followed.targets) {
             if let Some(written) = self.inject(target, found.as_ref(), &bundle).await? {
                 *found = Some(written);
             }
         }
-        if renewed && let Some(outcome) = self.store(followed, &current).await? {
-            return Ok(outcome);
-        }
-        let Pair { certificate, key } = &current.serving;
+        let PemPair { certificate, key } = &current.serving;
         self.certificate
             .set(certificate.as_bytes(), key.as_bytes())
             .map_err(|error| Error::Issue(error.into()))?;
         self.metrics.certificate(current.not_after.as_second());
-        Ok(Outcome::Ready)
+        Ok(CertificateOutcome::Ready)
     }
 
-    fn renewed(&self, former: Option<&Stored>, now: Timestamp) -> Result<Stored, Error> {
-        Stored::renewed(&self.identity, former, &self.names, now, self.lifetime).map_err(Error::Issue)
+    fn renewed(
+        &self,
+        former: Option<&StoredCertificate>,
+        now: Timestamp,
+    ) -> Result<StoredCertificate, Error> {
+        StoredCertificate::renewed(&self.identity, former, &self.names, now, self.lifetime)
+            .map_err(Error::Issue)
     }
 
     /// Writes the Secret; returns an outcome if another replica was faster.
-    async fn store(&self, followed: &mut Followed, current: &Stored) -> Result<Option<Outcome>, Error> {
+    async fn store(
+        &self,
+        followed: &mut FollowedObjects,
+        current: &StoredCertificate,
+    ) -> Result<Option<CertificateOutcome>, Error> {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
         let former = followed.secret.as_ref();
         let secret = current.secret(&self.identity, former);
@@ -376,7 +387,7 @@ impl CertificateManager {
         match written {
             Ok(written) => followed.secret = Some(written),
             Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {
-                return Ok(Some(Outcome::LostRace));
+                return Ok(Some(CertificateOutcome::LostRace));
             }
             Err(source) => return Err(Error::Write { what: "the webhook Secret".to_owned(), source }),
         }
@@ -387,12 +398,14 @@ impl CertificateManager {
     /// Has an object trust the certificate authority; returns what was written.
     async fn inject(
         &self,
-        target: &Target,
+        target: &WebhookTarget,
         found: Option<&DynamicObject>,
         bundle: &Value,
     ) -> Result<Option<DynamicObject>, Error> {
-        let Some(mut body) = found.and_then(|found| Target::missing(found, bundle)) else { return Ok(None) };
-        let Target { resource, name } = target;
+        let Some(mut body) = found.and_then(|found| WebhookTarget::missing(found, bundle)) else {
+            return Ok(None);
+        };
+        let WebhookTarget { resource, name } = target;
         body["apiVersion"] = json!(resource.api_version);
         body["kind"] = json!(resource.kind);
         body["metadata"] = json!({ "name": name });
@@ -476,7 +489,7 @@ mod tests {
                 targets: operator()
                     .configurations()
                     .iter()
-                    .map(|(kind, name)| Target::new(kind, name))
+                    .map(|(kind, name)| WebhookTarget::new(kind, name))
                     .collect(),
                 certificate: self.certificate.clone(),
                 metrics: Arc::new(Metrics::new(&IDENTITY)),
@@ -493,8 +506,17 @@ mod tests {
             assert!(self.certificate.is_set());
         }
 
-        fn stored(&self) -> Option<Stored> {
-            Stored::parse(&IDENTITY, &serde_json::from_value(self.api.get("secrets", SECRET)?).ok()?)
+        fn stored(&self) -> Option<StoredCertificate> {
+            StoredCertificate::parse(
+                &IDENTITY,
+                &serde_json::from_value(self.api.get("secrets", SECRET)?).ok()?,
+            )
+        }
+
+        /// Returns an object that refers to the webhooks.
+        async fn found(&self, target: &WebhookTarget) -> Option<DynamicObject> {
+            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &target.resource);
+            api.get_opt(&target.name).await.unwrap()
         }
 
         /// Whether both configurations have the CA bundle of the Secret.
@@ -521,13 +543,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_parsed_again_and_a_renewal_keeps_the_authority() {
+    fn stored_certificate_is_parsed_again_and_a_renewal_keeps_the_authority() {
         let now = Timestamp::from_second(1_700_000_000).unwrap();
         let names = ["svc.ns.svc".to_owned()];
-        let first = Stored::renewed(&IDENTITY, None, &names, now, SignedDuration::from_hours(3)).unwrap();
+        let first =
+            StoredCertificate::renewed(&IDENTITY, None, &names, now, SignedDuration::from_hours(3)).unwrap();
         assert_eq!(first.renew_after, now + SignedDuration::from_hours(2));
-        assert_eq!(Stored::parse(&IDENTITY, &first.secret(&IDENTITY, None)), Some(first.clone()));
-        let second = Stored::renewed(
+        assert_eq!(StoredCertificate::parse(&IDENTITY, &first.secret(&IDENTITY, None)), Some(first.clone()));
+        let second = StoredCertificate::renewed(
             &IDENTITY,
             Some(&first),
             &names,
@@ -540,7 +563,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_new_certificate_is_stored_and_trusted() {
+    async fn new_certificate_is_stored_and_trusted() {
         let mut scenario = Scenario::new();
         let running = scenario.start();
         scenario.ready().await;
@@ -573,7 +596,8 @@ mod tests {
             scenario
                 .until(what, |scenario| {
                     let now = Timestamp::now();
-                    let verified = |stored: Stored| stored.verify(&["svc.ns.svc".to_owned()], now).is_ok();
+                    let verified =
+                        |stored: StoredCertificate| stored.verify(&["svc.ns.svc".to_owned()], now).is_ok();
                     scenario.stored().is_some_and(|stored| stored != before && verified(stored))
                         && scenario.trusted()
                 })
@@ -583,12 +607,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_authority_with_the_wrong_key_is_replaced() {
+    async fn authority_with_the_wrong_key_is_replaced() {
         let mut scenario = Scenario::new();
         let names = ["svc.ns.svc".to_owned()];
         let (now, lifetime) = (Timestamp::now(), SignedDuration::from_hours(3));
-        let mut stored = Stored::renewed(&IDENTITY, None, &names, now, lifetime).unwrap();
-        stored.authority.key = issue::authority(&IDENTITY, now).unwrap().key;
+        let mut stored = StoredCertificate::renewed(&IDENTITY, None, &names, now, lifetime).unwrap();
+        stored.authority.key = pki::new_authority(&IDENTITY, now).unwrap().key;
         stored.renew_after = now - SignedDuration::from_secs(1);
         scenario.api.put("secrets", serde_json::to_value(stored.secret(&IDENTITY, None)).unwrap());
         let running = scenario.start();
@@ -599,14 +623,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lost_race_is_not_ready_before_the_other_replicas_certificate_is_loaded() {
+    async fn lost_race_is_not_ready_before_the_other_replicas_certificate_is_loaded() {
         let scenario = Scenario::new();
         let lost = Fault::new("create", "secrets", 409, "AlreadyExists");
         scenario.api.fault(Fault { message: "another replica was faster", ..lost });
         let manager = scenario.manager();
-        let mut followed = Followed::new(3);
-        assert_eq!(manager.reconcile(&mut followed).await.unwrap(), Outcome::LostRace);
+        let mut followed = FollowedObjects::new(3);
+        for (index, found) in followed.targets.iter_mut().enumerate() {
+            *found = scenario.found(&manager.targets[index]).await;
+        }
+        assert_eq!(manager.reconcile(&mut followed).await.unwrap(), CertificateOutcome::LostRace);
         assert!(!scenario.certificate.is_set());
+        assert_eq!(
+            scenario.api.writes(),
+            [""; 0],
+            "nobody serves with the certificate authority that was lost"
+        );
 
         // The same in full: two replicas start at once, and both serve with the certificate of the one that won.
         let mut scenario = Scenario::new();
@@ -628,7 +660,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_recreated_webhook_configuration_gets_its_ca_bundle_at_once() {
+    async fn recreated_webhook_configuration_gets_its_ca_bundle_at_once() {
         let mut scenario = Scenario::new();
         let running = scenario.start();
         scenario.ready().await;

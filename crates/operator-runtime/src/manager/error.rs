@@ -1,7 +1,6 @@
 //! Why the manager could not start, or ended.
 
 use super::tls;
-use crate::controller;
 use crate::operator::InvalidOperator;
 use std::error::Error as StdError;
 use std::io;
@@ -71,7 +70,7 @@ pub enum Error {
         /// The controller's name: its kind in lower case.
         name: String,
         /// The controller's error.
-        source: controller::Error,
+        source: Box<dyn StdError + Send + Sync>,
     },
     /// A task ended with an error.
     #[error("task `{name}` failed")]
@@ -79,6 +78,6 @@ pub enum Error {
         /// The task's name.
         name: String,
         /// The task's error.
-        source: controller::Error,
+        source: Box<dyn StdError + Send + Sync>,
     },
 }

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 ///
 /// # Errors
 /// When the address is invalid or in use.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     address: &str,
     synced: Vec<watch::Receiver<bool>>,
     certified: watch::Receiver<bool>,
@@ -47,7 +47,12 @@ pub(super) async fn serve(
 /// The kubelet opens a connection for each probe: others must not keep it waiting.
 fn limits() -> Limits {
     let short = Duration::from_secs(10);
-    Limits { header_timeout: short, request_timeout: short, write_timeout: short, ..Limits::default() }
+    let mut limits = serve::limits();
+    limits.first_byte_timeout = short;
+    limits.idle_timeout = short;
+    limits.response_timeout = Some(short);
+    limits.write_timeout = short;
+    limits
 }
 
 /// Binds an address in Go's notation: a port alone (`:8081`) means all interfaces.

@@ -16,6 +16,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::Client;
 use kube::api::{Api, PostParams};
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio::time::{sleep, timeout};
@@ -24,8 +25,13 @@ use tokio::time::{sleep, timeout};
 const LEASE_DURATION: Duration = Duration::from_secs(15);
 /// How long a leader may fail to renew before it must stop.
 const RENEW_DEADLINE: Duration = Duration::from_secs(10);
-/// Time between two attempts to acquire or renew.
+/// Time between two renewals, and the shortest time between two attempts to acquire.
 const RETRY_PERIOD: Duration = Duration::from_secs(2);
+/// How much longer than [`RETRY_PERIOD`] the pause between two attempts to acquire may be, so that candidates that start at the
+/// same time do not keep asking at the same time.
+///
+/// Source: `JitterFactor` of client-go's `tools/leaderelection`.
+const JITTER_PERCENT: u32 = 120;
 
 /// An election: of several managers one leads.
 ///
@@ -62,6 +68,7 @@ pub struct LeaseElection {
     observed: Option<(Lease, Instant)>,
     /// When the request was sent that last acquired or renewed the Lease: from then on, others count its time.
     renewed: Instant,
+    random: RandomState,
 }
 
 impl LeaseElection {
@@ -69,7 +76,14 @@ impl LeaseElection {
     #[must_use]
     pub fn new(client: Client, namespace: &str, name: &str, identity: String) -> Self {
         let leases = Api::namespaced(client, namespace);
-        Self { leases, name: name.to_owned(), identity, observed: None, renewed: Instant::now() }
+        Self {
+            leases,
+            name: name.to_owned(),
+            identity,
+            observed: None,
+            renewed: Instant::now(),
+            random: RandomState::new(),
+        }
     }
 
     /// Waits until this candidate holds the Lease.
@@ -81,7 +95,7 @@ impl LeaseElection {
                 Ok(Err(error)) => tracing::warn!(%error, "failed to acquire the lease; retrying"),
                 Err(_) => tracing::warn!("timed out acquiring the lease; retrying"),
             }
-            sleep(RETRY_PERIOD).await;
+            sleep(acquire_pause(self.random.hash_one(Timestamp::now().as_nanosecond()))).await;
         }
     }
 
@@ -175,6 +189,12 @@ impl LeaseElection {
     }
 }
 
+/// Returns the pause before the next attempt to acquire.
+fn acquire_pause(random: u64) -> Duration {
+    RETRY_PERIOD
+        + RETRY_PERIOD * u32::try_from(random % u64::from(JITTER_PERCENT + 1)).unwrap_or_default() / 100
+}
+
 /// The Lease as nobody holds it.
 fn released(lease: &Lease) -> Lease {
     let now = MicroTime(Timestamp::now());
@@ -241,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_standby_that_stops_leaves_the_leaders_lease_unchanged() {
+    async fn standby_that_stops_leaves_the_leaders_lease_unchanged() {
         let (api, client) = MockApi::start();
         let candidate = |name: &str| LeaseElection::new(client.clone(), "default", LEASE, name.to_owned());
         let mut leader = candidate("leader");
@@ -259,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_released_lease_is_acquired_at_once() {
+    async fn released_lease_is_acquired_at_once() {
         let (_api, client) = MockApi::start();
         let candidate = |name: &str| LeaseElection::new(client.clone(), "default", LEASE, name.to_owned());
         let (mut first, mut second) = (candidate("first"), candidate("second"));
@@ -271,7 +291,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_renewal_counts_from_its_request_and_not_from_its_response() {
+    async fn renewal_counts_from_its_request_and_not_from_its_response() {
         static RENEWALS: AtomicUsize = AtomicUsize::new(0);
         // The first renewal is answered after seven seconds, and no other one is.
         let server = |request: Request<Body>| async move {
@@ -299,7 +319,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_lease_is_released_after_a_renewal_whose_response_was_not_waited_for() {
+    async fn lease_is_released_after_a_renewal_whose_response_was_not_waited_for() {
         let (api, client) = MockApi::start();
         let mut leader = LeaseElection::new(client, "default", LEASE, "leader".to_owned());
         leader.acquire().await;
@@ -311,8 +331,44 @@ mod tests {
         assert_eq!(api.get("leases", LEASE).unwrap()["spec"]["holderIdentity"], "");
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn candidates_that_start_together_ask_at_different_times() {
+        let (api, client) = MockApi::start();
+        let candidate = |name: &str| LeaseElection::new(client.clone(), "default", LEASE, name.to_owned());
+        let mut leader = candidate("leader");
+        leader.acquire().await;
+        let began = Instant::now();
+        let asked = |api: &MockApi| api.calls().iter().filter(|call| call.verb == "get").count();
+        let mut pauses = std::collections::BTreeSet::new();
+        for _ in 0..20 {
+            let mut standby = candidate("standby");
+            let (start, before) = (Instant::now(), asked(&api));
+            let second_request = async {
+                while asked(&api) < before + 2 {
+                    sleep(Duration::from_millis(1)).await;
+                }
+            };
+            tokio::select! {
+                () = standby.acquire() => panic!("the leader renews"),
+                () = second_request => {}
+                () = async {
+                    loop {
+                        leader.renew().await;
+                    }
+                } => {}
+            }
+            let pause = start.elapsed();
+            assert!(
+                pause >= RETRY_PERIOD && pause <= RETRY_PERIOD * 22 / 10 + Duration::from_millis(10),
+                "{pause:?}"
+            );
+            pauses.insert(pause.as_millis());
+        }
+        assert!(pauses.len() > 5, "{pauses:?} in {:?}", began.elapsed());
+    }
+
     #[test]
-    fn a_lease_is_acquired_only_when_it_is_free_or_expired() {
+    fn lease_is_acquired_only_when_it_is_free_or_expired() {
         let lease = held(None, "l", "a", now());
         assert!(may_acquire(&lease, "a", Duration::ZERO), "one's own");
         assert!(!may_acquire(&lease, "b", Duration::from_secs(15)));
@@ -323,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renewal_keeps_the_acquire_time_and_a_new_holder_counts_as_a_transition() {
+    fn renewal_keeps_the_acquire_time_and_a_new_holder_counts_as_a_transition() {
         let first = held(None, "l", "a", now());
         let later = now() + jiff::SignedDuration::from_secs(2);
         let renewed = held(Some(&first), "l", "a", later).spec.unwrap();

@@ -1,12 +1,12 @@
 //! The process around the controllers: options, logs, leader election, servers, signals and graceful shutdown.
 
 pub mod certificates;
+pub mod client_layers;
 mod error;
 mod health;
-pub(crate) mod issue;
 pub mod lease;
+pub(crate) mod pki;
 mod platform;
-pub mod requests;
 pub mod serve;
 pub(crate) mod servers;
 pub mod tls;
@@ -14,21 +14,21 @@ pub mod tls;
 pub use error::Error;
 pub use health::bind;
 
-use crate::context::{Context, Stop};
-use crate::controller::{self, Launch};
+use crate::context::{Context, ShutdownSignal};
+use crate::controller::{self, ControllerSettings};
 use crate::events::Recorder;
 use crate::identity::{Identity, names};
 use crate::metrics::Metrics;
 use crate::operator::{Operator, Task};
-use certificates::{CertificateManager, Target};
+use certificates::{CertificateManager, WebhookTarget};
 use clap::Args;
+use client_layers::{CountRequests, LimitRequests};
 use futures::future::{BoxFuture, pending, try_join_all, try_join3};
 use futures::{FutureExt, TryFutureExt};
 use jiff::{SignedDuration, Timestamp};
 use kube::client::ClientBuilder;
 use kube::{Client, Config};
 use lease::{LeaderElection, LeaseElection};
-use requests::{CountRequests, LimitRequests};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -222,7 +222,7 @@ impl Manager {
     }
 
     /// Uses this client of the API server instead of one from `KUBECONFIG` or the pod's service account. The layers in
-    /// [`requests`] give it the limits and the metrics of the manager's own one.
+    /// [`client_layers`] give it the limits and the metrics of the manager's own one.
     #[must_use]
     pub fn client(self, client: Client) -> Self {
         Self { client: Some(client), ..self }
@@ -240,7 +240,7 @@ impl Manager {
         Self { stop: stop.boxed(), ..self }
     }
 
-    /// Returns the metrics of the manager, to register further ones or for [`requests::CountRequests`].
+    /// Returns the metrics of the manager, to register further ones or for [`client_layers::CountRequests`].
     #[must_use]
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
@@ -366,7 +366,7 @@ async fn run_all(
     stopped: &watch::Receiver<bool>,
 ) -> Result<(), Error> {
     let controllers = operator.controllers.iter().zip(synced).map(|(controller, synced)| {
-        let launch = Launch {
+        let launch = ControllerSettings {
             context: context.clone(),
             concurrency: options.max_concurrent_reconciles,
             sync_period: Duration::from_secs(options.sync_period.into()),
@@ -376,13 +376,13 @@ async fn run_all(
             probe: None,
         };
         let name = controller.info().name.clone();
-        controller.run(launch).map_err(move |source| Error::Controller { name, source })
+        controller.run(launch).map_err(move |source| Error::Controller { name, source: source.into() })
     });
     let tasks = operator.tasks.iter().map(|task| {
         run_task(task, context, leads.clone(), stopped.clone())
-            .map_err(|source| Error::Task { name: task.name.clone(), source })
+            .map_err(|source| Error::Task { name: task.name.clone(), source: source.into() })
     });
-    let stop = Stop(stopped.clone());
+    let stop = ShutdownSignal(stopped.clone());
     let ended = try_join3(try_join_all(controllers), try_join_all(tasks), stop.wait().map(Ok)).await;
     // After a failure nothing else limits the time that this takes, and the Lease is held until it ends.
     let grace = Duration::from_secs(options.graceful_shutdown_timeout);
@@ -399,7 +399,7 @@ pub(crate) async fn run_task(
     mut leads: watch::Receiver<bool>,
     stopped: watch::Receiver<bool>,
 ) -> Result<(), controller::Error> {
-    let stop = Stop(stopped.clone());
+    let stop = ShutdownSignal(stopped.clone());
     let leading = tokio::select! {
         biased;
         () = stop.clone().wait() => false,
@@ -468,9 +468,15 @@ fn metrics_certificate(
     // Clients do not verify it (as with the Go scaffold's ServiceMonitor), so it need not outlive the process.
     let names = service_names(identity, names::METRICS_SERVICE, namespace);
     let now = Timestamp::now();
-    let pair = issue::authority(identity, now)
+    let pair = pki::new_authority(identity, now)
         .and_then(|authority| {
-            issue::serving(identity, &authority, &names, now, SignedDuration::from_hours(24 * 3650))
+            pki::new_serving_certificate(
+                identity,
+                &authority,
+                &names,
+                now,
+                SignedDuration::from_hours(24 * 3650),
+            )
         })
         .map_err(|error| Error::Issue(error.into()))?;
     certificate.set(pair.certificate.as_bytes(), pair.key.as_bytes())?;
@@ -502,7 +508,7 @@ async fn start_webhooks(
                 names: service_names(&operator.identity, names::WEBHOOK_SERVICE, Some(namespace)),
                 namespace: namespace.to_owned(),
                 lifetime: SignedDuration::from_secs(i64::from(options.webhook_cert_lifetime)),
-                targets: targets.map(|(resource, name)| Target::new(resource, &name)).collect(),
+                targets: targets.map(|(resource, name)| WebhookTarget::new(resource, &name)).collect(),
                 certificate: certificate.clone(),
                 metrics: Arc::clone(metrics),
             };
@@ -597,7 +603,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_options_are_those_of_the_command_line() {
+    fn default_options_are_those_of_the_command_line() {
         let command = <Cli as clap::CommandFactory>::command();
         let command = command.mut_args(|argument| argument.env(clap::builder::Resettable::Reset));
         let matches = command.get_matches_from(["a"]);
@@ -615,9 +621,11 @@ mod tests {
 
         let directory = tempfile::tempdir().unwrap();
         let now = Timestamp::now();
-        let authority = issue::authority(&identity, now).unwrap();
+        let authority = pki::new_authority(&identity, now).unwrap();
         let names = ["metrics.example.com".to_owned()];
-        let pair = issue::serving(&identity, &authority, &names, now, SignedDuration::from_hours(1)).unwrap();
+        let pair =
+            pki::new_serving_certificate(&identity, &authority, &names, now, SignedDuration::from_hours(1))
+                .unwrap();
         std::fs::write(directory.path().join("tls.crt"), &pair.certificate).unwrap();
         options.metrics_cert_path = Some(directory.path().to_owned());
         let error = metrics_certificate(&options, &identity, None, &mut tasks).unwrap_err();
@@ -651,7 +659,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_controller_that_cannot_start_ends_the_manager() {
+    async fn controller_that_cannot_start_ends_the_manager() {
         let (_api, client) = MockApi::start();
         let broken = Operator::new(IDENTITY).controller(sample::Broken);
         let manager = tokio::time::timeout(Duration::from_mins(1), start(broken, client));
@@ -660,7 +668,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_task_that_fails_ends_the_manager_and_releases_the_lease() {
+    async fn task_that_fails_ends_the_manager_and_releases_the_lease() {
         let (api, client) = MockApi::start();
         let operator = sample::operator().task("counter", [], |_, _| async {
             tokio::time::sleep(Duration::from_secs(30)).await;
@@ -676,7 +684,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_task_that_is_done_early_does_not_end_the_manager() {
+    async fn task_that_is_done_early_does_not_end_the_manager() {
         let (api, client) = MockApi::start();
         let operator = sample::operator().task("once", [], |_, _| async { Ok(()) });
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
@@ -705,7 +713,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_leader_election_can_be_another_one() {
+    async fn leader_election_can_be_another_one() {
         let (api, client) = MockApi::start();
         let manager = Manager::new(sample::operator(), options()).client(client).election(Short);
         let ended = manager.stop_on(pending()).run().await;
@@ -714,7 +722,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_operator_that_cannot_run_is_rejected_before_anything_starts() {
+    async fn operator_that_cannot_run_is_rejected_before_anything_starts() {
         let webhook = || Webhook::validating::<sample::Cluster>(|_| Decision::allowed());
         let (api, client) = MockApi::start();
         let operator = Operator::new(IDENTITY).webhook(webhook()).webhook(webhook());

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 const OPENSHIFT_SECURITY: &str = "security.openshift.io";
 
 /// Returns what is known of the cluster, as soon as the API server responds; `None` if it is time to stop first.
-pub(super) async fn detect(client: &Client, mut stop: watch::Receiver<bool>) -> Option<Platform> {
+pub(crate) async fn detect(client: &Client, mut stop: watch::Receiver<bool>) -> Option<Platform> {
     let mut backoff = WatchBackoff::default();
     loop {
         let wait = match client.list_api_groups().await {

@@ -1,31 +1,39 @@
 //! The HTTPS servers: admission webhooks, and metrics for clients that the API server authorizes.
 
-use super::serve::{Limits, serve};
+use super::serve::{limits, serve};
 use super::tls::{self, Certificate};
 use crate::admission::{Handler, Webhook};
 use crate::conversion::{self, CONVERT_PATH};
+use crate::lock::lock;
 use crate::metrics::Metrics;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::Router;
+use axum::body::{HttpBody as _, to_bytes};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::map_response;
 use axum::response::Response;
-use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::routing::{MethodRouter, get, post};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
 use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
 use kube::Client;
 use kube::api::{Api, PostParams};
-use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
 
-/// The largest admission review: two objects of at most 1.5 MiB each, etcd's limit, and little else.
+/// The largest review: two objects of at most 1.5 MiB each, etcd's limit, and little else.
 const MAX_REVIEW_BYTES: usize = 4 * 1024 * 1024;
+/// Reviews of up to this size are not limited in number: the number of connections does that.
+const SMALL_REVIEW_BYTES: usize = 32 * 1024;
+/// Larger reviews that are received at the same time. The API server sends one after the other for each object.
+const MAX_LARGE_REVIEWS: usize = 4;
+/// Maximum time until a review is received. Most API servers wait for ten seconds in all.
+const RECEIVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest bearer token that the API server is asked about; a service account's has about 1 kB.
 const MAX_TOKEN_BYTES: usize = 8 * 1024;
 
@@ -54,38 +62,62 @@ where
         }
         std::future::ready(response)
     }));
-    Ok(serve(listener, Some(acceptor), router, Limits::default(), shutdown))
+    Ok(serve(listener, Some(acceptor), router, limits(), shutdown))
 }
 
 /// Returns the routes of webhooks. Conversions share one path: a review says which kind it is about.
 fn router(webhooks: &[Webhook]) -> Router {
     let (conversions, admissions): (Vec<_>, Vec<_>) =
         webhooks.iter().cloned().partition(|webhook| matches!(webhook.handler, Handler::Conversion(_)));
+    let intake = ReviewIntake::default();
     let mut router = Router::new();
     for webhook in admissions {
         let path = webhook.path();
-        let respond = move |Json(review): Json<Value>| {
-            let response = webhook.respond(review);
-            async move { Json(response) }
-        };
-        router = router.route(&path, post(respond));
+        router = router.route(&path, intake.clone().route(move |review| webhook.respond(review)));
     }
     if !conversions.is_empty() {
-        let respond = move |Json(review): Json<Value>| {
-            let response = match conversions.iter().find(|webhook| webhook.converts(&review)) {
-                Some(webhook) => webhook.respond(review),
-                None => conversion::unknown_kind(&review),
-            };
-            async move { Json(response) }
-        };
-        router = router.route(CONVERT_PATH, post(respond));
+        let respond = move |review: &[u8]| conversion::respond(&conversions, review);
+        router = router.route(CONVERT_PATH, intake.route(respond));
     }
-    router.layer(DefaultBodyLimit::max(MAX_REVIEW_BYTES))
+    router
+}
+
+/// Receives reviews, so that all of them together take a limited amount of memory.
+#[derive(Clone)]
+struct ReviewIntake {
+    /// One permit for each large review that is in memory.
+    large: Arc<Semaphore>,
+    /// The permit to parse a large review: parsed, it takes several times its size.
+    parsing: Arc<Semaphore>,
+}
+
+impl Default for ReviewIntake {
+    fn default() -> Self {
+        Self { large: Arc::new(Semaphore::new(MAX_LARGE_REVIEWS)), parsing: Arc::new(Semaphore::new(1)) }
+    }
+}
+
+impl ReviewIntake {
+    /// Returns the route of a webhook that responds to reviews.
+    fn route(self, respond: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) -> MethodRouter {
+        let respond = Arc::new(respond);
+        post(move |request: Request| async move {
+            let body = request.into_body();
+            let is_small = body.size_hint().upper().is_some_and(|upper| upper <= SMALL_REVIEW_BYTES as u64);
+            // The semaphores are never closed.
+            let _large = if is_small { None } else { self.large.acquire().await.ok() };
+            let received = timeout(RECEIVE_TIMEOUT, to_bytes(body, MAX_REVIEW_BYTES)).await;
+            let review = received.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
+            let review = review.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?;
+            let _parsing = if is_small { None } else { self.parsing.acquire().await.ok() };
+            Ok::<_, StatusCode>(([(header::CONTENT_TYPE, "application/json")], respond(&review)))
+        })
+    }
 }
 
 /// What the API server knows about a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
+enum TokenAccess {
     /// The token is not valid.
     Unauthenticated,
     /// Its owner may not read the metrics.
@@ -97,16 +129,16 @@ enum Access {
 /// Reviews of tokens, limited in number and rate, so that requests with made-up tokens cost neither memory nor the API
 /// server's time.
 #[derive(Debug)]
-struct Reviews {
-    limits: ReviewLimits,
+struct TokenReviews {
+    limits: TokenReviewLimits,
     /// Results by token, with the time of the review.
-    results: HashMap<String, (Instant, Access)>,
+    results: HashMap<String, (Instant, TokenAccess)>,
     /// How many reviews of other tokens may begin, and as of when.
     budget: (f64, Instant),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct ReviewLimits {
+struct TokenReviewLimits {
     /// How long a positive result is used.
     allowed_ttl: Duration,
     /// How long a negative result is used: shorter, because permissions may be granted at any time.
@@ -124,7 +156,7 @@ struct ReviewLimits {
 }
 
 /// As controller-runtime: a minute for positive results, 30 seconds for negative ones.
-const REVIEW_LIMITS: ReviewLimits = ReviewLimits {
+const TOKEN_REVIEW_LIMITS: TokenReviewLimits = TokenReviewLimits {
     allowed_ttl: Duration::from_mins(1),
     denied_ttl: Duration::from_secs(30),
     allowed_memory: Duration::from_mins(10),
@@ -136,51 +168,51 @@ const REVIEW_LIMITS: ReviewLimits = ReviewLimits {
 
 /// What to do about a request with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Decision {
+enum TokenDecision {
     /// The result is known.
-    Known(Access),
+    Known(TokenAccess),
     /// The API server has to be asked.
     Review,
     /// The API server has been asked too often.
     Limited,
 }
 
-impl Reviews {
-    fn new(limits: ReviewLimits, now: Instant) -> Self {
+impl TokenReviews {
+    fn new(limits: TokenReviewLimits, now: Instant) -> Self {
         Self { limits, results: HashMap::new(), budget: (limits.burst, now) }
     }
 
-    fn decide(&mut self, token: &str, now: Instant) -> Decision {
-        let ReviewLimits { allowed_ttl, denied_ttl, rate, burst, .. } = self.limits;
+    fn decide(&mut self, token: &str, now: Instant) -> TokenDecision {
+        let TokenReviewLimits { allowed_ttl, denied_ttl, rate, burst, .. } = self.limits;
         if let Some((since, access)) = self.results.get(token).copied() {
-            let ttl = if access == Access::Allowed { allowed_ttl } else { denied_ttl };
+            let ttl = if access == TokenAccess::Allowed { allowed_ttl } else { denied_ttl };
             if now.duration_since(since) < ttl {
-                return Decision::Known(access);
+                return TokenDecision::Known(access);
             }
             // A scraper that was allowed a while ago does not compete with made-up tokens.
-            if access == Access::Allowed {
-                return Decision::Review;
+            if access == TokenAccess::Allowed {
+                return TokenDecision::Review;
             }
         }
         let (available, since) = self.budget;
         let available = (available + now.duration_since(since).as_secs_f64() * rate).min(burst);
         self.budget = (available, now);
         if available < 1.0 {
-            return Decision::Limited;
+            return TokenDecision::Limited;
         }
         self.budget.0 -= 1.0;
-        Decision::Review
+        TokenDecision::Review
     }
 
-    fn record(&mut self, token: &str, access: Access, now: Instant) {
-        let ReviewLimits { denied_ttl, allowed_memory, max_allowed, max_denied, .. } = self.limits;
+    fn record(&mut self, token: &str, access: TokenAccess, now: Instant) {
+        let TokenReviewLimits { denied_ttl, allowed_memory, max_allowed, max_denied, .. } = self.limits;
         self.results.remove(token);
         self.results.retain(|_, (since, access)| {
-            let kept = if *access == Access::Allowed { allowed_memory } else { denied_ttl };
+            let kept = if *access == TokenAccess::Allowed { allowed_memory } else { denied_ttl };
             now.duration_since(*since) < kept
         });
-        let allowed = access == Access::Allowed;
-        let same_kind = |(_, found): &&(Instant, Access)| (*found == Access::Allowed) == allowed;
+        let allowed = access == TokenAccess::Allowed;
+        let same_kind = |(_, found): &&(Instant, TokenAccess)| (*found == TokenAccess::Allowed) == allowed;
         let known = self.results.values().filter(same_kind).count();
         if known < if allowed { max_allowed } else { max_denied } {
             self.results.insert(token.to_owned(), (now, access));
@@ -190,10 +222,10 @@ impl Reviews {
 
 /// Authenticates and authorizes the readers of the metrics.
 #[derive(Clone)]
-struct Gate {
+struct MetricsGate {
     client: Client,
     metrics: Arc<Metrics>,
-    reviews: Arc<Mutex<Reviews>>,
+    reviews: Arc<Mutex<TokenReviews>>,
 }
 
 /// Serves `/metrics` until dropped: with a certificate over TLS, and only to clients that the API server lets `get` the
@@ -201,7 +233,7 @@ struct Gate {
 ///
 /// # Errors
 /// When TLS cannot be configured.
-pub(super) fn metrics(
+pub(crate) fn metrics(
     listener: TcpListener,
     certificate: Option<&Certificate>,
     client: Client,
@@ -209,15 +241,15 @@ pub(super) fn metrics(
 ) -> Result<impl Future<Output = ()> + use<>, tls::Error> {
     let acceptor = certificate.map(Certificate::acceptor).transpose()?;
     let router = match &acceptor {
-        Some(_) => guard(client, metrics, REVIEW_LIMITS),
+        Some(_) => guard(client, metrics, TOKEN_REVIEW_LIMITS),
         None => Router::new().route("/metrics", get(move || async move { page(&metrics) })),
     };
-    Ok(serve(listener, acceptor, router, Limits::default(), std::future::pending()))
+    Ok(serve(listener, acceptor, router, limits(), std::future::pending()))
 }
 
-fn guard(client: Client, metrics: Arc<Metrics>, limits: ReviewLimits) -> Router {
-    let reviews = Arc::new(Mutex::new(Reviews::new(limits, Instant::now())));
-    Router::new().route("/metrics", get(guarded)).with_state(Gate { client, metrics, reviews })
+fn guard(client: Client, metrics: Arc<Metrics>, limits: TokenReviewLimits) -> Router {
+    let reviews = Arc::new(Mutex::new(TokenReviews::new(limits, Instant::now())));
+    Router::new().route("/metrics", get(guarded)).with_state(MetricsGate { client, metrics, reviews })
 }
 
 type Page = ([(header::HeaderName, &'static str); 1], String);
@@ -226,36 +258,36 @@ fn page(metrics: &Metrics) -> Page {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.page())
 }
 
-async fn guarded(State(gate): State<Gate>, headers: HeaderMap) -> Result<Page, StatusCode> {
+async fn guarded(State(gate): State<MetricsGate>, headers: HeaderMap) -> Result<Page, StatusCode> {
     let token = headers
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.strip_prefix("Bearer "))
         .filter(|token| token.len() <= MAX_TOKEN_BYTES)
         .ok_or(StatusCode::UNAUTHORIZED)?;
-    let decision = gate.reviews.lock().unwrap_or_else(PoisonError::into_inner).decide(token, Instant::now());
+    let decision = lock(&gate.reviews).decide(token, Instant::now());
     let access = match decision {
-        Decision::Known(access) => access,
-        Decision::Limited => return Err(StatusCode::TOO_MANY_REQUESTS),
-        Decision::Review => {
+        TokenDecision::Known(access) => access,
+        TokenDecision::Limited => return Err(StatusCode::TOO_MANY_REQUESTS),
+        TokenDecision::Review => {
             let access = gate.review(token).await.map_err(|error| {
                 tracing::warn!(%error, "failed to review the token of a metrics reader");
                 StatusCode::INTERNAL_SERVER_ERROR
             })?;
-            let mut reviews = gate.reviews.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reviews = lock(&gate.reviews);
             reviews.record(token, access, Instant::now());
             access
         }
     };
     match access {
-        Access::Allowed => Ok(page(&gate.metrics)),
-        Access::Forbidden => Err(StatusCode::FORBIDDEN),
-        Access::Unauthenticated => Err(StatusCode::UNAUTHORIZED),
+        TokenAccess::Allowed => Ok(page(&gate.metrics)),
+        TokenAccess::Forbidden => Err(StatusCode::FORBIDDEN),
+        TokenAccess::Unauthenticated => Err(StatusCode::UNAUTHORIZED),
     }
 }
 
-impl Gate {
-    async fn review(&self, token: &str) -> kube::Result<Access> {
+impl MetricsGate {
+    async fn review(&self, token: &str) -> kube::Result<TokenAccess> {
         let review = TokenReview {
             spec: TokenReviewSpec { token: Some(token.to_owned()), ..TokenReviewSpec::default() },
             ..TokenReview::default()
@@ -263,7 +295,7 @@ impl Gate {
         let reviews: Api<TokenReview> = Api::all(self.client.clone());
         let status = reviews.create(&PostParams::default(), &review).await?.status.unwrap_or_default();
         let Some(user) = status.user.filter(|_| status.authenticated == Some(true)) else {
-            return Ok(Access::Unauthenticated);
+            return Ok(TokenAccess::Unauthenticated);
         };
         let review = SubjectAccessReview {
             spec: SubjectAccessReviewSpec {
@@ -282,27 +314,27 @@ impl Gate {
         let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
         let status = reviews.create(&PostParams::default(), &review).await?.status;
         let allowed = status.is_some_and(|status| status.allowed);
-        Ok(if allowed { Access::Allowed } else { Access::Forbidden })
+        Ok(if allowed { TokenAccess::Allowed } else { TokenAccess::Forbidden })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admission::Decision as Admission;
     use crate::conversion::Conversion;
-    use crate::manager::issue;
+    use crate::manager::pki;
     use crate::testing::sample::{Bucket, Cluster, IDENTITY, old};
     use axum::body::Body as ServerBody;
-    use axum::http::{Request, Response};
+    use axum::http::Response;
     use kube::client::Body;
     use rustls::crypto::ring;
     use rustls::pki_types::CertificateDer;
     use rustls::pki_types::pem::PemObject;
     use rustls::{ClientConfig, RootCertStore};
-    use serde_json::json;
+    use serde_json::{Value, json};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpStream;
+    use tokio::task::JoinHandle;
     use tokio_rustls::TlsConnector;
     use tokio_rustls::client::TlsStream;
     use tower::ServiceExt as _;
@@ -310,7 +342,7 @@ mod tests {
 
     /// An API server that knows two tokens, one of which may read the metrics, and counts its requests.
     fn api_server() -> (Client, Arc<Mutex<usize>>) {
-        let (service, mut handle) = mock::pair::<Request<Body>, Response<ServerBody>>();
+        let (service, mut handle) = mock::pair::<axum::http::Request<Body>, Response<ServerBody>>();
         let asked = Arc::new(Mutex::new(0));
         let counter = Arc::clone(&asked);
         tokio::spawn(async move {
@@ -338,7 +370,7 @@ mod tests {
     }
 
     async fn answer(router: &Router, token: Option<&str>) -> StatusCode {
-        let request = Request::get("/metrics");
+        let request = axum::http::Request::get("/metrics");
         let request = match token {
             Some(token) => request.header("Authorization", format!("Bearer {token}")),
             None => request,
@@ -349,7 +381,7 @@ mod tests {
     #[tokio::test]
     async fn metrics_are_served_only_to_clients_that_the_api_server_authorizes() {
         let (client, asked) = api_server();
-        let router = guard(client, Arc::new(Metrics::new(&IDENTITY)), REVIEW_LIMITS);
+        let router = guard(client, Arc::new(Metrics::new(&IDENTITY)), TOKEN_REVIEW_LIMITS);
         assert_eq!(answer(&router, None).await, StatusCode::UNAUTHORIZED);
         assert_eq!(*asked.lock().unwrap(), 0, "no request without a token");
         assert_eq!(answer(&router, Some("made up")).await, StatusCode::UNAUTHORIZED);
@@ -363,8 +395,8 @@ mod tests {
     #[tokio::test]
     async fn made_up_tokens_are_reviewed_a_limited_number_of_times_and_do_not_lock_out_a_scraper() {
         let (client, asked) = api_server();
-        let limits = ReviewLimits { rate: 0.0, burst: 3.0, ..REVIEW_LIMITS };
-        let limits = ReviewLimits { allowed_ttl: Duration::ZERO, ..limits };
+        let limits = TokenReviewLimits { rate: 0.0, burst: 3.0, ..TOKEN_REVIEW_LIMITS };
+        let limits = TokenReviewLimits { allowed_ttl: Duration::ZERO, ..limits };
         let router = guard(client, Arc::new(Metrics::new(&IDENTITY)), limits);
         assert_eq!(answer(&router, Some("prometheus")).await, StatusCode::OK);
         let mut codes = Vec::new();
@@ -384,18 +416,18 @@ mod tests {
     #[test]
     fn remembered_tokens_are_limited_in_number_and_expire() {
         let start = Instant::now();
-        let limits = ReviewLimits { max_allowed: 2, max_denied: 3, ..REVIEW_LIMITS };
-        let mut reviews = Reviews::new(limits, start);
+        let limits = TokenReviewLimits { max_allowed: 2, max_denied: 3, ..TOKEN_REVIEW_LIMITS };
+        let mut reviews = TokenReviews::new(limits, start);
         for index in 0..1000 {
-            reviews.record(&format!("denied-{index}"), Access::Unauthenticated, start);
-            reviews.record(&format!("allowed-{index}"), Access::Allowed, start);
+            reviews.record(&format!("denied-{index}"), TokenAccess::Unauthenticated, start);
+            reviews.record(&format!("allowed-{index}"), TokenAccess::Allowed, start);
         }
         assert_eq!(reviews.results.len(), 5);
-        assert_eq!(reviews.decide("denied-0", start), Decision::Known(Access::Unauthenticated));
-        let later = start + REVIEW_LIMITS.denied_ttl;
-        assert_eq!(reviews.decide("denied-0", later), Decision::Review);
-        assert_eq!(reviews.decide("allowed-0", later), Decision::Known(Access::Allowed));
-        reviews.record("denied-0", Access::Forbidden, later);
+        assert_eq!(reviews.decide("denied-0", start), TokenDecision::Known(TokenAccess::Unauthenticated));
+        let later = start + TOKEN_REVIEW_LIMITS.denied_ttl;
+        assert_eq!(reviews.decide("denied-0", later), TokenDecision::Review);
+        assert_eq!(reviews.decide("allowed-0", later), TokenDecision::Known(TokenAccess::Allowed));
+        reviews.record("denied-0", TokenAccess::Forbidden, later);
         assert_eq!(reviews.results.len(), 3, "expired results are dropped");
     }
 
@@ -421,7 +453,7 @@ mod tests {
             "spec": {"replicas": 3},
         });
         let review = json!({"request": {"uid": "7", "desiredAPIVersion": format!("{group}/{to}"), "objects": [object]}});
-        let request = Request::post(CONVERT_PATH)
+        let request = axum::http::Request::post(CONVERT_PATH)
             .header("content-type", "application/json")
             .body(ServerBody::from(review.to_string()))
             .unwrap();
@@ -431,10 +463,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_webhooks_of_two_converted_kinds_share_a_path() {
+    async fn webhooks_of_two_converted_kinds_share_a_path() {
         let router = router(&[
-            Webhook::conversion(Conversion::<Cluster>::to_hub().spoke::<old::Cluster>()),
-            Webhook::conversion(Conversion::<Bucket>::to_hub()),
+            Webhook::conversion(Conversion::<Cluster>::new().spoke::<old::Cluster>()),
+            Webhook::conversion(Conversion::<Bucket>::new()),
         ]);
         let response = converted(&router, "Cluster", "example.com", "v1").await;
         assert_eq!(response["convertedObjects"][0]["spec"]["size"], 3, "{response}");
@@ -452,26 +484,94 @@ mod tests {
         assert_eq!(other, "no conversion webhook for the kind `Cluster` of the group `other.example.com`");
     }
 
+    /// Sends a review of this declared size whose body does not arrive before the returned sender is dropped.
+    fn send_slowly(
+        router: &Router,
+        bytes: usize,
+    ) -> (tokio::sync::oneshot::Sender<()>, JoinHandle<StatusCode>) {
+        let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
+        let chunk = futures::stream::once(async move {
+            let _ = receiver.await;
+            Ok::<_, std::convert::Infallible>(axum::body::Bytes::from(vec![b' '; bytes]))
+        });
+        let body = ServerBody::new(http_body(bytes, ServerBody::from_stream(chunk)));
+        let request = axum::http::Request::post(CONVERT_PATH).body(body).unwrap();
+        let response = router.clone().oneshot(request);
+        (sender, tokio::spawn(async move { response.await.unwrap().status() }))
+    }
+
+    /// A body with a known size.
+    fn http_body(
+        bytes: usize,
+        body: ServerBody,
+    ) -> impl axum::body::HttpBody<Data = axum::body::Bytes, Error = axum::Error> {
+        struct Sized(u64, ServerBody);
+        impl axum::body::HttpBody for Sized {
+            type Data = axum::body::Bytes;
+            type Error = axum::Error;
+            fn poll_frame(
+                mut self: std::pin::Pin<&mut Self>,
+                context: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Option<Result<hyper::body::Frame<Self::Data>, Self::Error>>> {
+                std::pin::Pin::new(&mut self.1).poll_frame(context)
+            }
+            fn size_hint(&self) -> hyper::body::SizeHint {
+                hyper::body::SizeHint::with_exact(self.0)
+            }
+        }
+        Sized(bytes as u64, body)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn large_reviews_are_received_a_few_at_a_time_and_small_ones_do_not_wait() {
+        let router = router(&[Webhook::conversion(Conversion::<Bucket>::new())]);
+        let large = SMALL_REVIEW_BYTES + 1;
+        let began = tokio::time::Instant::now();
+        let slow = (0..MAX_LARGE_REVIEWS).map(|_| send_slowly(&router, large)).collect::<Vec<_>>();
+        tokio::task::yield_now().await;
+        let (arrives, waits) = send_slowly(&router, large);
+        drop(arrives);
+        let (arrives, small) = send_slowly(&router, SMALL_REVIEW_BYTES);
+        drop(arrives);
+        assert_eq!(small.await.unwrap(), StatusCode::OK);
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert_eq!(waits.await.unwrap(), StatusCode::OK);
+        assert_eq!(began.elapsed().as_secs(), RECEIVE_TIMEOUT.as_secs(), "until the others had their time");
+        for (_sender, response) in slow {
+            assert_eq!(response.await.unwrap(), StatusCode::REQUEST_TIMEOUT);
+        }
+        let (arrives, too_large) = send_slowly(&router, MAX_REVIEW_BYTES + 1);
+        drop(arrives);
+        assert_eq!(too_large.await.unwrap(), StatusCode::PAYLOAD_TOO_LARGE);
+    }
+
     #[tokio::test]
-    async fn an_admission_request_in_flight_is_answered_during_shutdown() {
+    async fn admission_request_in_flight_is_answered_during_shutdown() {
         let now = jiff::Timestamp::now();
-        let authority = issue::authority(&IDENTITY, now).unwrap();
+        let authority = pki::new_authority(&IDENTITY, now).unwrap();
         let names = ["localhost".to_owned()];
-        let pair =
-            issue::serving(&IDENTITY, &authority, &names, now, jiff::SignedDuration::from_hours(1)).unwrap();
+        let pair = pki::new_serving_certificate(
+            &IDENTITY,
+            &authority,
+            &names,
+            now,
+            jiff::SignedDuration::from_hours(1),
+        )
+        .unwrap();
         let certificate = Certificate::default();
         certificate.set(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let webhook = Webhook::defaulting::<Cluster>(|_| Admission::allowed());
+        let webhook = Webhook::defaulting::<Cluster>(|_| crate::admission::Decision::allowed());
         let (drain, draining) = watch::channel(false);
         let server = webhooks(listener, &certificate, std::slice::from_ref(&webhook), draining, async {
             let _ = stopped.await;
         });
         let server = tokio::spawn(server.unwrap());
 
-        let body = json!({"request": {"uid": "7", "object": {"spec": {"size": 1}}}}).to_string();
+        let body = crate::testing::admission_review(&json!({"spec": {"size": 1}}), None).to_string();
+        let uid = "\"uid\":\"705ab4f5";
         let request = format!(
             "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             webhook.path(),
@@ -486,7 +586,7 @@ mod tests {
         let mut responses = String::new();
         kept.read_to_string(&mut responses).await.unwrap();
         let closed = responses.matches("connection: close").count();
-        assert_eq!((responses.matches("\"uid\":\"7\"").count(), closed), (2, 1), "{responses}");
+        assert_eq!((responses.matches(uid).count(), closed), (2, 1), "{responses}");
 
         let mut connection = connect(address, authority.certificate.as_bytes()).await.unwrap();
         let head = format!(
@@ -505,7 +605,7 @@ mod tests {
         let mut response = String::new();
         connection.read_to_string(&mut response).await.unwrap();
         assert!(response.starts_with("HTTP/1.1 200 OK"), "{response}");
-        assert!(response.contains("\"uid\":\"7\""), "{response}");
+        assert!(response.contains(uid), "{response}");
         server.await.unwrap();
         assert!(TcpStream::connect(address).await.is_err(), "the listener is closed");
     }

@@ -111,7 +111,7 @@ mod tests {
     use crate::testing::sample::{IDENTITY, operator};
 
     #[test]
-    fn the_manager_sets_no_user_id_so_that_openshift_can_assign_one() {
+    fn manager_sets_no_user_id_so_that_openshift_can_assign_one() {
         let naming = Naming { identity: IDENTITY, form: Form::Complete };
         let pod = deployment(naming, &operator(), "i:1").spec.unwrap().template.spec.unwrap();
         let text = serde_json::to_string(&pod).unwrap();

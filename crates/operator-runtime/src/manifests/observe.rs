@@ -66,7 +66,7 @@ pub(crate) fn alerts(naming: Naming, operator: &Operator) -> Value {
             "annotations": { "summary": summary },
         })
     };
-    let (name, camel) = (operator.identity.name, operator.identity.camel());
+    let (name, camel) = (operator.identity.name, operator.identity.camel_case());
     let several = operator.controllers.len() > 1;
     let mut rules = Vec::new();
     for controller in &operator.controllers {
@@ -102,7 +102,10 @@ pub(crate) fn alerts(naming: Naming, operator: &Operator) -> Value {
     if !operator.webhooks.is_empty() {
         rules.push(alert(
             &format!("{camel}WebhookCertificateExpires"),
-            &format!("{}_webhook_certificate_expiry_seconds - time() < 86400", operator.identity.snake()),
+            &format!(
+                "{}_webhook_certificate_expiry_seconds - time() < 86400",
+                operator.identity.snake_case()
+            ),
             "10m",
             "critical",
             "The webhook certificate expires within a day and has not been renewed.",
@@ -280,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_service_monitor_has_the_form_of_its_kind_and_finds_the_metrics_service() {
+    fn service_monitor_has_the_form_of_its_kind_and_finds_the_metrics_service() {
         let spec: MonitorSpec = read(service_monitor(naming()), "ServiceMonitor");
         let service = metrics_service(naming());
         let labels = service.metadata.labels.unwrap();
@@ -312,10 +315,13 @@ mod tests {
     }
 
     #[test]
-    fn the_alerts_have_the_form_of_their_kind_and_use_metrics_that_are_served() {
+    fn alerts_have_the_form_of_their_kind_and_use_metrics_that_are_served() {
         let metrics = Metrics::new(&IDENTITY);
         metrics.leads(false);
         metrics.certificate(0);
+        // As of a manager with a controller; its first request is the one that lists the controller's objects.
+        metrics.controller("cluster", 1);
+        metrics.requested("GET", 200);
         let page = metrics.page();
         let spec: RuleSpec = read(alerts(naming(), &operator()), "PrometheusRule");
         for group in &spec.groups {
@@ -339,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_network_policy_allows_the_ports_that_the_manager_serves() {
+    fn network_policy_allows_the_ports_that_the_manager_serves() {
         let policy = network_policy(naming(), &operator()).spec.unwrap();
         let deployment = super::super::manager::deployment(naming(), &operator(), "i:1");
         let template = deployment.spec.unwrap().template;

@@ -169,7 +169,7 @@ mod tests {
     const IMAGE: &str = "example.com/op:v1";
 
     #[test]
-    fn the_same_options_give_the_same_bytes() {
+    fn same_options_give_the_same_bytes() {
         assert_eq!(tree(&operator(), IMAGE).unwrap(), tree(&operator(), IMAGE).unwrap());
         assert_eq!(documents(&operator(), IMAGE).unwrap(), documents(&operator(), IMAGE).unwrap());
     }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kustomization_names_files_that_exist() {
+    fn kustomizations_name_files_that_exist() {
         let tree = tree(&operator(), IMAGE).unwrap();
         for (path, text) in tree.iter().filter(|(path, _)| path.ends_with("kustomization.yaml")) {
             let directory = path.parent().unwrap();

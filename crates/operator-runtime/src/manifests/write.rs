@@ -25,7 +25,7 @@ mod tests {
     use std::path::PathBuf;
 
     #[test]
-    fn only_what_changed_is_written_and_other_files_are_kept() {
+    fn files_that_did_not_change_and_those_of_others_are_kept() {
         let directory = tempfile::tempdir().unwrap();
         let mut tree: Tree = [("crd/a.yaml", "a: 1\n"), ("rbac/b.yaml", "b: 1\n")]
             .map(|(p, t)| (PathBuf::from(p), t.to_owned()))
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_in_the_way_is_named() {
+    fn directory_in_the_way_is_named() {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir_all(directory.path().join("crd/a.yaml")).unwrap();
         let tree = Tree::from([(PathBuf::from("crd/a.yaml"), String::new())]);

@@ -4,10 +4,11 @@
 //! of an operator are served on loopback.
 
 use crate::context::{Context, Platform};
-use crate::controller::{Error as ControllerError, Launch};
+use crate::controller::{ControllerSettings, Error as ControllerError};
 use crate::events::Recorder;
 use crate::identity::Identity;
-use crate::manager::issue::{self, Pair};
+use crate::lock::lock;
+use crate::manager::pki::{self, PemPair};
 use crate::manager::run_task;
 use crate::manager::servers;
 use crate::manager::tls::Certificate;
@@ -31,7 +32,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -97,7 +98,7 @@ pub enum LaunchError {
 /// A running API server with its etcd; both end when it is dropped.
 pub struct ControlPlane {
     client: Client,
-    authority: Pair,
+    authority: PemPair,
     /// The servers of webhooks.
     servers: Mutex<JoinSet<()>>,
     _programs: [Child; 2],
@@ -273,7 +274,7 @@ impl ControlPlane {
         let failed = |error: String| LaunchError::Certificate(error);
         let (names, now) = (["127.0.0.1".to_owned()], Timestamp::now());
         let lifetime = SignedDuration::from_hours(24);
-        let pair = issue::serving(&AUTHORITY, &self.authority, &names, now, lifetime)
+        let pair = pki::new_serving_certificate(&AUTHORITY, &self.authority, &names, now, lifetime)
             .map_err(|error| failed(error.to_string()))?;
         let certificate = Certificate::default();
         let server = certificate
@@ -288,7 +289,7 @@ impl ControlPlane {
                 )
             })
             .map_err(|error| failed(error.to_string()))?;
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner).spawn(server);
+        lock(&self.servers).spawn(server);
         Ok(url)
     }
 
@@ -331,7 +332,7 @@ impl ControlPlane {
 
     /// Runs the operator's controllers and tasks against the control plane, as the leader.
     #[must_use]
-    pub fn run(&self, operator: &Operator) -> Running {
+    pub fn run(&self, operator: &Operator) -> RunningManager {
         let metrics = Arc::new(Metrics::new(&operator.identity));
         let context = Context {
             client: self.client.clone(),
@@ -345,7 +346,7 @@ impl ControlPlane {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         for controller in &operator.controllers {
-            tasks.spawn(controller.run(Launch {
+            tasks.spawn(controller.run(ControllerSettings {
                 context: context.clone(),
                 concurrency: 4,
                 sync_period: Duration::from_hours(10),
@@ -359,7 +360,7 @@ impl ControlPlane {
             let (context, leads, stopped) = (context.clone(), leads.clone(), stopped.clone());
             tasks.spawn(async move { run_task(&task, &context, leads, stopped).await });
         }
-        Running { metrics, stop, _lead: lead, tasks }
+        RunningManager { metrics, stop, _lead: lead, tasks }
     }
 
     /// Waits until a condition holds; fails the test after five minutes.
@@ -375,7 +376,7 @@ impl ControlPlane {
 
 /// Controllers that run against a control plane.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningManager {
     /// Their metrics.
     pub metrics: Arc<Metrics>,
     stop: watch::Sender<bool>,
@@ -383,7 +384,7 @@ pub struct Running {
     tasks: JoinSet<Result<(), ControllerError>>,
 }
 
-impl Running {
+impl RunningManager {
     /// Shuts down, and fails the test if that takes longer than a minute or a controller failed.
     pub async fn stop(self) {
         self.stop.send_replace(true);
@@ -399,17 +400,18 @@ fn skipped(ci: Option<&OsStr>) -> Result<(), LaunchError> {
     if ci.is_some_and(|ci| !ci.is_empty() && ci != "false") { Err(LaunchError::NoPrograms) } else { Ok(()) }
 }
 
-fn certificates() -> Result<(Pair, Pair), LaunchError> {
+fn certificates() -> Result<(PemPair, PemPair), LaunchError> {
     let now = Timestamp::now();
     let failed = |error: rcgen::Error| LaunchError::Certificate(error.to_string());
-    let authority = issue::authority(&AUTHORITY, now).map_err(failed)?;
+    let authority = pki::new_authority(&AUTHORITY, now).map_err(failed)?;
     let names = ["127.0.0.1".to_owned()];
-    let serving = issue::serving(&AUTHORITY, &authority, &names, now, SignedDuration::from_hours(24))
-        .map_err(failed)?;
+    let serving =
+        pki::new_serving_certificate(&AUTHORITY, &authority, &names, now, SignedDuration::from_hours(24))
+            .map_err(failed)?;
     Ok((authority, serving))
 }
 
-fn client(port: u16, authority: &Pair) -> Result<Client, LaunchError> {
+fn client(port: u16, authority: &PemPair) -> Result<Client, LaunchError> {
     let url = format!("https://127.0.0.1:{port}");
     let url = url.parse().map_err(|_| LaunchError::Certificate(format!("invalid URL {url}")))?;
     let mut config = Config::new(url);

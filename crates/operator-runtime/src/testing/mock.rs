@@ -5,7 +5,7 @@
 //! with another resource version. Every request is checked against the operator's permissions. There are no defaults and no
 //! validation by schemas: for those, use a [`ControlPlane`](super::ControlPlane).
 
-use crate::manager::requests::LimitRequests;
+use crate::manager::client_layers::LimitRequests;
 use crate::operator::Operator;
 use crate::rbac::Rule;
 use axum::body::{Body as AnswerBody, Bytes};
@@ -66,7 +66,7 @@ pub struct Fault {
     /// Seconds of the header `Retry-After`.
     pub retry_after: Option<u32>,
     /// What happens to the store just before the failure.
-    pub first: Option<fn(&mut Store)>,
+    pub first: Option<fn(&mut MockStore)>,
     /// There is no response at all.
     pub swallow: bool,
 }
@@ -94,6 +94,22 @@ impl Fault {
     }
 }
 
+/// A change of the store just before a request is handled.
+struct Interception {
+    verb: &'static str,
+    resource: &'static str,
+    change: Box<dyn FnOnce(&mut MockStore) + Send>,
+}
+
+impl std::fmt::Debug for Interception {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Interception")
+            .field("verb", &self.verb)
+            .field("resource", &self.resource)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Resource, namespace and name.
 type Key = (String, String, String);
 
@@ -118,15 +134,18 @@ const CLUSTER_SCOPED: [&str; 6] = [
 
 /// What the server stores.
 #[derive(Debug, Default)]
-pub struct Store {
+pub struct MockStore {
     objects: BTreeMap<Key, Value>,
     /// What was applied last, by object, manager and subresource.
     applied: BTreeMap<(Key, String, String), Value>,
     version: u64,
     watchers: Vec<Watcher>,
     /// Past events, for watches that begin at an older version.
-    history: Vec<(u64, String, Notice)>,
+    history: Vec<(u64, String, WatchNotice)>,
     faults: Vec<Fault>,
+    interceptions: Vec<Interception>,
+    /// The length of the history since which watches report nothing.
+    held: Option<usize>,
     calls: Vec<Call>,
     down: bool,
     /// The permissions; everything is allowed without any.
@@ -145,7 +164,7 @@ struct Selection {
 }
 
 impl Selection {
-    fn of(path: &Path, query: &str) -> Self {
+    fn new(path: &Path, query: &str) -> Self {
         let parameter = |name: &str| {
             let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
             Some(value.replace("%2F", "/").replace("%3D", "=").replace("%2C", ","))
@@ -183,13 +202,13 @@ struct Watcher {
 
 /// A change that watches may have to report.
 #[derive(Clone, Debug)]
-struct Notice {
+struct WatchNotice {
     kind: &'static str,
     object: Value,
     old: Option<Value>,
 }
 
-impl Notice {
+impl WatchNotice {
     /// Returns the event for a watch. A label that is added or removed is reported as an object that is.
     fn to(&self, selection: &Selection) -> Option<Bytes> {
         if !selection.contains(&self.object) {
@@ -246,7 +265,7 @@ impl Shuffle {
 /// The server.
 #[derive(Clone, Debug, Default)]
 pub struct MockApi {
-    store: Arc<Mutex<Store>>,
+    store: Arc<Mutex<MockStore>>,
     shuffle: Shuffle,
 }
 
@@ -297,15 +316,15 @@ impl MockApi {
         store.rules = operator.permissions().iter().cloned().collect();
         for info in operator.controllers.iter().map(|controller| controller.info()) {
             let own = std::iter::once((&info.resource, info.namespaced));
-            let children = info.owns.children.iter().map(|kind| (&kind.resource, kind.namespaced));
-            let related = info.owns.related.iter().map(|kind| (&kind.resource, kind.namespaced));
+            let children = info.watches.children.iter().map(|kind| (&kind.resource, kind.namespaced));
+            let related = info.watches.related.iter().map(|kind| (&kind.resource, kind.namespaced));
             let cluster_scoped = own.chain(children).chain(related).filter(|(_, namespaced)| !namespaced);
             store.cluster_scoped.extend(cluster_scoped.map(|(resource, _)| resource.plural.clone()));
         }
     }
 
     /// Returns what is stored.
-    pub fn store(&self) -> MutexGuard<'_, Store> {
+    pub fn store(&self) -> MutexGuard<'_, MockStore> {
         self.store.lock().unwrap()
     }
 
@@ -341,6 +360,26 @@ impl MockApi {
     /// Has requests fail.
     pub fn fault(&self, fault: Fault) {
         self.store().faults.push(fault);
+    }
+
+    /// Changes the store just before the next request with this verb and resource is handled, which then succeeds.
+    pub fn intercept(
+        &self,
+        verb: &'static str,
+        resource: &'static str,
+        change: impl FnOnce(&mut MockStore) + Send + 'static,
+    ) {
+        self.store().interceptions.push(Interception { verb, resource, change: Box::new(change) });
+    }
+
+    /// Has the watches report what they held back since [`MockStore::hold_watches`].
+    pub fn release_watches(&self) {
+        let mut store = self.store();
+        let Some(since) = store.held.take() else { return };
+        let MockStore { history, watchers, .. } = &mut *store;
+        for (_, resource, notice) in history.iter().skip(since) {
+            send(watchers, resource, notice);
+        }
     }
 
     /// Returns all requests so far.
@@ -398,7 +437,7 @@ impl MockApi {
     }
 
     /// Ends every watch because its version is too old, after a change that no watch reports.
-    pub fn expire_watches(&self, unheard: impl FnOnce(&mut Store)) {
+    pub fn expire_watches(&self, unheard: impl FnOnce(&mut MockStore)) {
         let mut store = self.store();
         let watchers = std::mem::take(&mut store.watchers);
         unheard(&mut store);
@@ -412,6 +451,14 @@ impl MockApi {
     }
 }
 
+/// Reports a change to the watches that select it.
+fn send(watchers: &mut Vec<Watcher>, resource: &str, notice: &WatchNotice) {
+    watchers.retain(|watcher| {
+        watcher.resource != resource
+            || notice.to(&watcher.selection).is_none_or(|event| watcher.sender.send(event).is_ok())
+    });
+}
+
 fn line(value: &Value) -> Bytes {
     Bytes::from(format!("{value}\n"))
 }
@@ -421,7 +468,7 @@ fn bump(object: &mut Value) {
     object["metadata"]["generation"] = json!(generation + 1);
 }
 
-impl Store {
+impl MockStore {
     /// Returns the key of `NAME`, or of `NAMESPACE/NAME`.
     fn key(&self, resource: &str, name: &str) -> Key {
         let (namespace, name) = name.split_once('/').unwrap_or((NAMESPACE, name));
@@ -484,12 +531,16 @@ impl Store {
     }
 
     fn notify(&mut self, resource: &str, kind: &'static str, object: Value, old: Option<Value>) {
-        let notice = Notice { kind, object, old };
-        self.watchers.retain(|watcher| {
-            watcher.resource != resource
-                || notice.to(&watcher.selection).is_none_or(|event| watcher.sender.send(event).is_ok())
-        });
+        let notice = WatchNotice { kind, object, old };
+        if self.held.is_none() {
+            send(&mut self.watchers, resource, &notice);
+        }
         self.history.push((self.version, resource.to_owned(), notice));
+    }
+
+    /// Has the watches report no further change until [`MockApi::release_watches`].
+    pub fn hold_watches(&mut self) {
+        self.held.get_or_insert(self.history.len());
     }
 
     /// Returns all objects of a resource.
@@ -592,7 +643,12 @@ impl Store {
             }
             return failure(fault.code, fault.reason, fault.message, fault.retry_after);
         }
-        let selection = Selection::of(path, query);
+        let intercepted =
+            self.interceptions.iter().position(|at| at.verb == verb && at.resource == path.resource);
+        if let Some(index) = intercepted {
+            (self.interceptions.remove(index).change)(self);
+        }
+        let selection = Selection::new(path, query);
         let (resource, subresource) = path.resource.split_once('/').unwrap_or((&path.resource, ""));
         let key = self.key(resource, &path.full_name());
         match verb {
@@ -875,7 +931,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_longer_applied_is_removed_and_what_others_set_stays() {
+    fn apply_removes_own_fields_that_are_missing_and_keeps_those_of_others() {
         let list = |names: &[&str]| names.iter().map(|name| json!({"name": name})).collect::<Value>();
         let mut target = json!({"a": 1, "b": {"c": 2, "other": 3}, "list": list(&["x", "y", "z"])});
         let before = json!({"a": 1, "b": {"c": 2}, "list": list(&["x", "y"])});
@@ -884,7 +940,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_apply_conflicts_with_fields_of_others_and_with_another_version() {
+    async fn apply_conflicts_with_fields_of_others_and_with_another_version() {
         let (api, client) = MockApi::start();
         let config = |value: Value| {
             api.put("configmaps", json!({"metadata": {"name": "a"}, "data": {"theirs": "1", "both": value}}));
@@ -924,11 +980,11 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_reports_a_label_that_is_added_or_removed_as_an_object_that_is() {
+    fn watch_reports_a_label_that_is_added_or_removed_as_an_object_that_is() {
         let labelled = |value: &str| json!({"metadata": {"name": "a", "labels": {"k": value}}});
         let selection = Selection { labels: vec![("k".into(), "v".into())], ..Selection::default() };
         let kind = |old: &str, new: &str| {
-            let notice = Notice { kind: "MODIFIED", object: labelled(new), old: Some(labelled(old)) };
+            let notice = WatchNotice { kind: "MODIFIED", object: labelled(new), old: Some(labelled(old)) };
             let line = notice.to(&selection)?;
             Some(serde_json::from_slice::<Value>(&line).unwrap()["type"].clone())
         };

@@ -2,7 +2,7 @@
 
 use super::mock::{Call, MockApi};
 use crate::context::{Context, Platform};
-use crate::controller::{Launch, Probe};
+use crate::controller::{ControllerSettings, Probe};
 use crate::events::Recorder;
 use crate::manager::run_task;
 use crate::metrics::Metrics;
@@ -25,7 +25,7 @@ const SERVER_GROUPS: [&str; 4] =
 
 /// Settings of the controllers of a scenario.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ScenarioSettings {
     /// How many objects are reconciled at the same time.
     pub max_concurrent_reconciles: u16,
     /// Time after which everything is listed and reconciled again.
@@ -36,7 +36,7 @@ pub struct Settings {
     pub platform: Platform,
 }
 
-impl Default for Settings {
+impl Default for ScenarioSettings {
     fn default() -> Self {
         Self {
             max_concurrent_reconciles: 4,
@@ -68,12 +68,12 @@ impl Scenario {
     #[must_use]
     pub fn start(operator: Operator) -> Self {
         let (api, client) = MockApi::start();
-        Self::on(api, client, operator, Settings::default())
+        Self::on(api, client, operator, ScenarioSettings::default())
     }
 
     /// Starts the controllers of an operator against this server, as the leader.
     #[must_use]
-    pub fn on(api: MockApi, client: Client, operator: Operator, settings: Settings) -> Self {
+    pub fn on(api: MockApi, client: Client, operator: Operator, settings: ScenarioSettings) -> Self {
         let scenario = Self::standby(api, client, operator, settings);
         scenario.lead();
         scenario
@@ -81,7 +81,7 @@ impl Scenario {
 
     /// Starts a manager that does not lead yet.
     #[must_use]
-    pub fn standby(api: MockApi, client: Client, operator: Operator, settings: Settings) -> Self {
+    pub fn standby(api: MockApi, client: Client, operator: Operator, settings: ScenarioSettings) -> Self {
         operator.validate().expect("the operator is valid");
         api.allow(&operator);
         let metrics = Arc::new(Metrics::new(&operator.identity));
@@ -102,7 +102,7 @@ impl Scenario {
         for controller in &operator.controllers {
             let (sync, is_synced) = watch::channel(false);
             synced.push(is_synced);
-            let running = controller.run(Launch {
+            let running = controller.run(ControllerSettings {
                 context: context.clone(),
                 concurrency: settings.max_concurrent_reconciles,
                 sync_period: settings.sync_period,
@@ -177,7 +177,7 @@ impl Scenario {
         let rules = permissions.watched.iter().chain(&permissions.cluster);
         // Neither metrics nor webhooks are served.
         let rules = rules.filter(|rule| !SERVER_GROUPS.contains(&&*rule.group));
-        let rules = rules.filter(|rule| rule.shows == crate::rbac::Use::Request);
+        let rules = rules.filter(|rule| rule.shows == crate::rbac::PermissionUse::Request);
         let wanted = rules.flat_map(|rule| rule.verbs.iter().map(move |verb| (rule, *verb)));
         wanted
             .filter(|(rule, verb)| {

@@ -153,7 +153,7 @@ fn default_port() -> i32 {
 /// Returns the CRD with both versions.
 #[must_use]
 pub fn crd() -> Crd {
-    Crd::of::<Memcached>().also_served("v1alpha1").named_like_a_service()
+    Crd::new::<Memcached>().also_served("v1alpha1").named_like_a_service()
 }
 
 /// Returns the sample in `config/samples`, which is also the bundle's example.

@@ -5,13 +5,13 @@ use std::fmt;
 /// Credentials for a registry, and where they were found.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    pub(in crate::registry) secret: Secret,
+    pub(crate) secret: Secret,
     origin: Option<String>,
 }
 
 /// What a registry or its token server accepts.
 #[derive(Clone, PartialEq, Eq)]
-pub(in crate::registry) enum Secret {
+pub(crate) enum Secret {
     Anonymous,
     Basic {
         user: String,
@@ -28,7 +28,7 @@ impl Credentials {
         Self { secret: Secret::Anonymous, origin: None }
     }
 
-    pub(super) fn found(secret: Secret, origin: String) -> Self {
+    pub(crate) fn found(secret: Secret, origin: String) -> Self {
         Self { secret, origin: Some(origin) }
     }
 

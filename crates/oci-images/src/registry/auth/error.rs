@@ -3,12 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::plain::io_error;
+
 /// Stored credentials cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file with credentials cannot be read.
-    #[error("failed to read credentials from {}: {reason}", .path.display())]
+    #[error("failed to read credentials from {}: {}", .path.display(), io_error(.reason))]
     Read {
         /// The file.
         path: PathBuf,
@@ -24,7 +26,7 @@ pub enum Error {
         reason: String,
     },
     /// A file with credentials cannot be written.
-    #[error("failed to write credentials to {}: {reason}", .path.display())]
+    #[error("failed to write credentials to {}: {}", .path.display(), io_error(.reason))]
     Write {
         /// The file.
         path: PathBuf,

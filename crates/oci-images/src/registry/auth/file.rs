@@ -13,7 +13,7 @@ use super::error::Error;
 use crate::registry::file;
 
 /// Maximum size of a file with credentials, in bytes.
-pub(super) const MAX_FILE_SIZE: u64 = 1 << 20;
+pub(crate) const MAX_FILE_SIZE: u64 = 1 << 20;
 
 /// The names of Docker Hub, old ones included.
 const HUB: [&str; 3] = ["docker.io", "index.docker.io", "registry-1.docker.io"];
@@ -22,7 +22,7 @@ const HUB: [&str; 3] = ["docker.io", "index.docker.io", "registry-1.docker.io"];
 ///
 /// As for podman and docker, which are written in Go, `null` stands for nothing everywhere.
 #[derive(Default, Deserialize)]
-pub(super) struct AuthFile {
+pub(crate) struct AuthFile {
     #[serde(default, deserialize_with = "or_default")]
     auths: BTreeMap<String, Option<Login>>,
     #[serde(default, rename = "credHelpers", deserialize_with = "or_default")]
@@ -33,7 +33,7 @@ pub(super) struct AuthFile {
 
 /// One login.
 #[derive(Deserialize)]
-pub(super) struct Login {
+pub(crate) struct Login {
     #[serde(default, deserialize_with = "or_default")]
     auth: String,
     #[serde(default, deserialize_with = "or_default")]
@@ -55,7 +55,7 @@ where
 
 impl AuthFile {
     /// Reads `path`; returns `None` if it does not exist and need not.
-    pub(super) fn read(path: &Path, required: bool) -> Result<Option<Self>, Error> {
+    pub(crate) fn read(path: &Path, required: bool) -> Result<Option<Self>, Error> {
         let text = match file::read(path, MAX_FILE_SIZE) {
             Ok(text) => text,
             Err(error)
@@ -66,6 +66,10 @@ impl AuthFile {
             }
             Err(reason) => return Err(Error::Read { path: path.to_owned(), reason }),
         };
+        // /dev/null, and a file that is created before a login is written to it.
+        if text.trim_ascii().is_empty() {
+            return Ok(Some(Self::default()));
+        }
         let malformed = |reason| Error::Malformed { path: path.to_owned(), reason };
         if text.trim_ascii_start().first() == Some(&b'[') {
             return Err(malformed("expected a JSON object, found a list".to_owned()));
@@ -78,7 +82,7 @@ impl AuthFile {
     }
 
     /// Returns the helper for `registry`, with the name that the file has for the registry.
-    pub(super) fn helper(&self, registry: &str) -> Option<(&str, &str)> {
+    pub(crate) fn helper(&self, registry: &str) -> Option<(&str, &str)> {
         self.helpers
             .iter()
             .find(|(key, name)| same_registry(&plain(key), registry) && !name.is_empty())
@@ -86,12 +90,12 @@ impl AuthFile {
     }
 
     /// Returns the helper for all registries.
-    pub(super) fn store(&self) -> Option<&str> {
+    pub(crate) fn store(&self) -> Option<&str> {
         self.store.as_deref().filter(|name| !name.is_empty())
     }
 
     /// Returns the login whose key is the longest prefix of `registry/repository`, in whole components.
-    pub(super) fn login(&self, registry: &str, repository: &str) -> Option<(&str, &Login)> {
+    pub(crate) fn login(&self, registry: &str, repository: &str) -> Option<(&str, &Login)> {
         self.auths
             .iter()
             .filter_map(|(key, login)| Some((key, login.as_ref()?)))
@@ -104,7 +108,7 @@ impl AuthFile {
 
 impl AuthFile {
     /// Returns whether the file has an entry for exactly `scope`.
-    pub(super) fn has_key(&self, scope: &str) -> bool {
+    pub(crate) fn has_key(&self, scope: &str) -> bool {
         self.auths.keys().any(|key| is_same_scope(key, scope))
     }
 }
@@ -115,7 +119,7 @@ impl Login {
     }
 
     /// Returns the identity token, or user and password. The error says what is wrong without quoting it.
-    pub(super) fn decode(&self) -> Result<Secret, String> {
+    pub(crate) fn decode(&self) -> Result<Secret, String> {
         if !self.identity_token.is_empty() {
             return Ok(Secret::IdentityToken(self.identity_token.clone()));
         }
@@ -132,7 +136,7 @@ impl Login {
 
 /// Returns how much of the name of `repository` the scope `key` has, if it covers the repository: a registry covers all of its
 /// repositories, with parts of names those whose names begin with them.
-pub(super) fn covers(key: &str, registry: &str, repository: &str) -> Option<usize> {
+pub(crate) fn covers(key: &str, registry: &str, repository: &str) -> Option<usize> {
     let plain = plain(key);
     let (host, namespace) = plain.split_once('/').unwrap_or((&plain, ""));
     let fits = same_registry(host, registry)
@@ -143,12 +147,12 @@ pub(super) fn covers(key: &str, registry: &str, repository: &str) -> Option<usiz
 }
 
 /// Returns the key of a registry in a credential store: Docker Hub's is its oldest address.
-pub(super) fn store_key(registry: &str) -> &str {
+pub(crate) fn store_key(registry: &str) -> &str {
     if HUB.contains(&registry) { "https://index.docker.io/v1/" } else { registry }
 }
 
 /// Returns whether `key`, in whatever form, is the entry of `scope`: a registry with or without parts of repositories.
-pub(super) fn is_same_scope(key: &str, scope: &str) -> bool {
+pub(crate) fn is_same_scope(key: &str, scope: &str) -> bool {
     let (key, scope) = (plain(key), plain(scope));
     let split = |text: &str| {
         let (host, rest) = text.split_once('/').unwrap_or((text, ""));

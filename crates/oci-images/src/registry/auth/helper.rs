@@ -14,9 +14,10 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 
 use super::credentials::Secret;
+use crate::open_files;
 
 /// Maximum time that a helper may take.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of a helper's output, in bytes.
 const MAX_OUTPUT: usize = 64 << 10;
 /// How often a helper is looked at that prints nothing.
@@ -34,7 +35,7 @@ struct Answer {
 ///
 /// The helper and its children are killed after `limit`, or when they print more than 64 KiB. The error is a reason
 /// without anything the helper printed: that may be a secret.
-pub(super) fn get(
+pub(crate) fn get(
     name: &str,
     registry: &str,
     directory: Option<&Path>,
@@ -58,7 +59,7 @@ pub(super) fn get(
 }
 
 /// Has `docker-credential-NAME` `store` or `erase` credentials. Limits and errors are those of [`get`].
-pub(super) fn change(
+pub(crate) fn change(
     name: &str,
     action: &str,
     input: &str,
@@ -91,6 +92,7 @@ fn run(
         .process_group(0)
         .spawn()
         .map_err(|error| format!("failed to start it: {error}"))?;
+    open_files::restore_limit(&child);
     let result = exchange(&mut child, input, limit);
     if result.is_err() {
         kill(&mut child);
@@ -190,7 +192,7 @@ fn kill(child: &mut Child) {
 /// Writes a shell script that can be executed at once. A child writes it: had this process the file open, another thread's
 /// child could hold it until it executes its program, and the kernel runs no file that is open for writing.
 #[cfg(test)]
-pub(super) fn write_script(path: &Path, text: &str) {
+pub(crate) fn write_script(path: &Path, text: &str) {
     let mut child = Command::new("sh")
         .args(["-c", r#"cat > "$0" && chmod +x "$0""#])
         .arg(path)

@@ -9,14 +9,17 @@ use std::time::Duration;
 use atomic_files::{DirectoryLock, Pending};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::error::Error;
 use super::file::{self, AuthFile};
 use super::helper;
 use super::resolver::Resolver;
 use crate::registry::file as regular;
-use crate::registry::foreign::escape;
+use crate::registry::sanitize::escape;
 
 /// How long a login waits for another one.
 const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
@@ -46,7 +49,7 @@ impl std::fmt::Display for Stored {
 impl Resolver {
     /// Stores a login for `scope`: a registry, or a registry and the first parts of repositories (`quay.io/org`).
     ///
-    /// The file is the first one that exists, or the first one of all; it is created with mode 0600. If it names a
+    /// The file is the first one that exists, or the first one of all; afterwards it has the mode 0600. If it names a
     /// credential helper for the registry, the helper gets the login.
     ///
     /// # Errors
@@ -64,10 +67,11 @@ impl Resolver {
                 .map_err(|reason| Error::StoreHelper { helper: escape(&name), path: path.clone(), reason })?;
             return Ok(Stored::Helper(name, path));
         }
-        let login = json!({ "auth": STANDARD.encode(format!("{user}:{password}")) });
+        let login = to_raw_value(&json!({ "auth": STANDARD.encode(format!("{user}:{password}")) }));
+        let login = login.map_err(|error| Error::Write { path: path.clone(), reason: error.into() })?;
         edit(&path, |auths| {
             remove(auths, scope);
-            auths.insert(key_for(&path, scope), login);
+            auths.0.push((key_for(&path, scope), login));
         })?;
         Ok(Stored::File(path))
     }
@@ -115,12 +119,12 @@ fn key_for(path: &Path, scope: &str) -> String {
 }
 
 /// Removes every entry for exactly `scope`, in whatever form it is written.
-fn remove(auths: &mut serde_json::Map<String, Value>, scope: &str) {
-    auths.retain(|key, _| !file::is_same_scope(key, scope));
+fn remove(auths: &mut Entries, scope: &str) {
+    auths.0.retain(|(key, _)| !file::is_same_scope(key, scope));
 }
 
-/// Changes the logins of a file and nothing else in it. A file that does not exist is created for its user only.
-fn edit(path: &Path, change: impl FnOnce(&mut serde_json::Map<String, Value>)) -> Result<(), Error> {
+/// Changes the logins of a file and nothing else in it. Afterwards, only its user may read it.
+fn edit(path: &Path, change: impl FnOnce(&mut Entries)) -> Result<(), Error> {
     let write = |reason| Error::Write { path: path.to_owned(), reason };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if directory.exists() && !directory.is_dir() {
@@ -141,22 +145,60 @@ fn edit(path: &Path, change: impl FnOnce(&mut serde_json::Map<String, Value>)) -
         Err(reason) => return Err(Error::Read { path: path.to_owned(), reason }),
     };
     let malformed = |reason: &str| Error::Malformed { path: path.to_owned(), reason: reason.to_owned() };
-    let mut document: Value = serde_json::from_slice(existing.as_deref().unwrap_or(b"{}"))
-        .map_err(|_| malformed("it is not valid JSON"))?;
-    let object = document.as_object_mut().ok_or_else(|| malformed("expected a JSON object"))?;
-    let auths = object.entry("auths").or_insert(Value::Null);
-    if auths.is_null() {
-        *auths = json!({});
+    // Podman accepts an empty file.
+    let text = existing.as_deref().filter(|text| !text.trim_ascii().is_empty());
+    let mut document: Entries = serde_json::from_slice(text.unwrap_or(b"{}"))
+        .map_err(|_| malformed("it is not a valid JSON object"))?;
+    let auths = document.0.iter().rev().find(|(key, _)| key == "auths").map(|(_, value)| value.get());
+    let auths: Option<Entries> =
+        serde_json::from_str(auths.unwrap_or("null")).map_err(|_| malformed("`auths` is not an object"))?;
+    let mut auths = auths.unwrap_or_default();
+    change(&mut auths);
+    let fail = |error| write(io::Error::other(error));
+    let auths = to_raw_value(&auths).map_err(fail)?;
+    match document.0.iter_mut().rev().find(|(key, _)| key == "auths") {
+        Some((_, value)) => *value = auths,
+        None => document.0.push(("auths".to_owned(), auths)),
     }
-    change(auths.as_object_mut().ok_or_else(|| malformed("`auths` is not an object"))?);
-    let mut text = serde_json::to_vec_pretty(&document).map_err(|error| write(io::Error::other(error)))?;
+    let mut text = serde_json::to_vec_pretty(&document).map_err(fail)?;
     text.push(b'\n');
     let failed = |error| write(io::Error::other(error));
-    let mut file = Pending::new(path).map_err(failed)?;
-    if existing.is_none() {
-        file = file.private().map_err(failed)?;
-    }
+    // Podman and docker do not lock the file, and may have changed it meanwhile.
+    let file = Pending::new(path).map_err(failed)?.if_unchanged(existing);
+    let mut file = file.private().map_err(failed)?;
     file.append(&text).and_then(|()| file.commit()).map_err(failed)
+}
+
+/// The entries of a JSON object in their order. Values keep their bytes: numbers may be larger than any type here.
+#[derive(Debug, Default)]
+struct Entries(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EntriesVisitor;
+        impl<'de> Visitor<'de> for EntriesVisitor {
+            type Value = Entries;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Entries(entries))
+            }
+        }
+        deserializer.deserialize_map(EntriesVisitor)
+    }
+}
+
+impl Serialize for Entries {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
 }
 
 #[cfg(test)]
@@ -165,6 +207,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::time::Instant;
+
+    use serde_json::Value;
 
     use super::*;
 
@@ -179,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_found_again_until_it_is_removed() {
+    fn login_is_found_again_until_it_is_removed() {
         let home = tempfile::tempdir().unwrap();
         let resolver = resolver(home.path());
         let path = home.path().join(".config/containers/auth.json");
@@ -195,20 +239,20 @@ mod tests {
     }
 
     #[test]
-    fn an_existing_file_keeps_what_else_is_in_it() {
+    fn existing_file_keeps_what_else_is_in_it() {
         let home = tempfile::tempdir().unwrap();
         let resolver = resolver(home.path());
         let path = home.path().join(".docker/config.json");
         fs::create_dir(path.parent().unwrap()).unwrap();
-        fs::write(&path, r#"{"HttpHeaders":{"a":"b"},"auths":{"index.docker.io":{"auth":"eDp5"}},"z":1}"#)
+        fs::write(&path, r#"{"HttpHeaders":{"a":"b"},"auths":{"index.docker.io":{"auth":"eDp5"},"a":{"n":1e999}},"z":12345678901234567890123}"#)
             .unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         resolver.log_in("docker.io", "u", "p").unwrap();
         assert_eq!(
             fs::read_to_string(&path).unwrap().split_whitespace().collect::<String>(),
-            r#"{"HttpHeaders":{"a":"b"},"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"}},"z":1}"#
+            r#"{"HttpHeaders":{"a":"b"},"auths":{"a":{"n":1e999},"https://index.docker.io/v1/":{"auth":"dTpw"}},"z":12345678901234567890123}"#
         );
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         for broken in ["[]", r#"{"auths":[]}"#, "{"] {
             fs::write(&path, broken).unwrap();
             assert!(resolver.log_in("quay.io", "u", "hunter2").is_err());
@@ -242,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_gets_the_login() {
+    fn helper_gets_the_login() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join(".docker/config.json");
         fs::create_dir(path.parent().unwrap()).unwrap();

@@ -19,4 +19,4 @@ pub use explain::{Explanation, Outcome};
 pub use login::Stored;
 pub use resolver::Resolver;
 
-pub(super) use credentials::Secret;
+pub(crate) use credentials::Secret;

@@ -7,26 +7,26 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use axum::http::header::{HOST, ORIGIN};
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use http::header::{HOST, ORIGIN};
+use http::uri::Authority;
+use http::{HeaderMap, Method, StatusCode, Uri};
 
 use super::response::{Code, Failure};
 
 /// The rules of access.
 #[derive(Debug)]
-pub(super) struct Access {
+pub(crate) struct Access {
     /// The address that the server listens on.
-    pub(super) address: IpAddr,
+    pub(crate) address: IpAddr,
     /// Other names under which it is reached.
-    pub(super) hosts: Vec<String>,
+    pub(crate) hosts: Vec<String>,
     /// Whether clients may write.
-    pub(super) writing: Writing,
+    pub(crate) writing: Writing,
 }
 
 /// Whether clients may write.
 #[derive(Debug)]
-pub(super) enum Writing {
+pub(crate) enum Writing {
     Allowed,
     ReadOnly,
     /// The content is that of another registry.
@@ -50,7 +50,7 @@ impl Writing {
 
 impl Access {
     /// Accepts or rejects a request.
-    pub(super) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
+    pub(crate) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
         let host = self.check_host(uri, headers)?;
         check_origin(host, headers)?;
         self.writing.check(method)
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn only_own_names_are_accepted() {
+    fn foreign_host_names_are_rejected() {
         let loopback = access("127.0.0.1");
         for host in [
             "127.0.0.1:5000",

@@ -3,23 +3,24 @@
 use std::io::{self, SeekFrom};
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
-use axum::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
-use axum::http::{HeaderValue, StatusCode};
-use axum::response::Response;
+use bytes::Bytes;
 use futures::stream;
+use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
+use http::{HeaderValue, StatusCode};
+use http_body_util::{BodyExt as _, StreamBody};
+use hyper::body::Frame;
 use oci_spec::image::Digest;
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::proxy::{Growing, Proxy};
-use super::response::{Code, Failure, digest_header, empty, set};
+use super::response::{Code, Failure, Response, digest_header, empty, set};
 use super::store::Store;
 
 /// The size of the chunks in which a blob is sent, in bytes.
 const CHUNK: usize = 64 << 10;
 
-pub(super) async fn get(
+pub(crate) async fn get(
     store: &Store,
     name: &str,
     digest: &Digest,
@@ -39,7 +40,7 @@ pub(super) async fn get(
 }
 
 /// As [`get`], for a registry that fetches what it lacks.
-pub(super) async fn get_through(
+pub(crate) async fn get_through(
     proxy: &Arc<Proxy>,
     store: &Arc<Store>,
     name: &str,
@@ -57,7 +58,10 @@ pub(super) async fn get_through(
         return get(store, name, digest, head, range).await;
     };
     let mut response = Part::of(digest, growing.size, range.as_ref())?;
-    match growing.open().await? {
+    // The last byte is sent when the digest is verified; what has no last byte waits for that.
+    let has_last_byte = growing.size > 0 && response.end == growing.size;
+    let file = if has_last_byte { growing.open().await? } else { growing.finished().await.map(|()| None)? };
+    match file {
         Some(file) => response.send(file, Some(growing)).await?,
         None => response.send(File::open(store.content(digest)).await?, None).await?,
     }
@@ -99,7 +103,7 @@ impl Part {
     async fn send(&mut self, mut file: File, growing: Option<Growing>) -> Result<(), Failure> {
         file.seek(SeekFrom::Start(self.start)).await?;
         let chunks = Chunks { file, growing, position: self.start, end: self.end };
-        *self.response.body_mut() = Body::from_stream(chunks.stream());
+        *self.response.body_mut() = StreamBody::new(chunks.stream()).boxed_unsync();
         Ok(())
     }
 }
@@ -114,10 +118,10 @@ struct Chunks {
 }
 
 impl Chunks {
-    fn stream(self) -> impl futures::Stream<Item = io::Result<Bytes>> + Send + 'static {
+    fn stream(self) -> impl futures::Stream<Item = io::Result<Frame<Bytes>>> + Send + 'static {
         stream::try_unfold(self, |mut chunks| async move {
             let chunk = chunks.next().await?;
-            Ok((!chunk.is_empty()).then_some((chunk, chunks)))
+            Ok((!chunk.is_empty()).then_some((Frame::data(chunk), chunks)))
         })
     }
 
@@ -146,7 +150,7 @@ impl Chunks {
     }
 }
 
-pub(super) fn delete(store: &Store, name: &str, digest: &Digest) -> Result<Response, Failure> {
+pub(crate) fn delete(store: &Store, name: &str, digest: &Digest) -> Result<Response, Failure> {
     if store.unlink_blob(name, digest)? {
         Ok(empty(StatusCode::ACCEPTED))
     } else {

@@ -10,12 +10,10 @@ use std::path::{Path, PathBuf};
 pub enum Error {
     /// The address is reachable from other machines, which [`Options::listen_anywhere`](super::Options::listen_anywhere)
     /// must allow.
-    #[error(
-        "{0} is reachable from other machines, which could read, write and delete images: use 127.0.0.1, or allow it explicitly"
-    )]
+    #[error("{0} is reachable from other machines, which could read, write and delete images")]
     NotLoopback(SocketAddr),
     /// Passwords would be sent unencrypted to an address that other machines reach.
-    #[error("passwords would be sent to {0} unencrypted: a certificate is required")]
+    #[error("passwords would be sent to {0} unencrypted")]
     NotEncrypted(SocketAddr),
     /// A file of certificates or users cannot be used.
     #[error("failed to read {}: {reason}", .path.display())]
@@ -70,7 +68,7 @@ pub enum Error {
 }
 
 /// Turns an I/O error about `directory` into an [`Error`].
-pub(super) fn directory_error(directory: &Path) -> impl Fn(io::Error) -> Error {
+pub(crate) fn directory_error(directory: &Path) -> impl Fn(io::Error) -> Error {
     let directory = directory.to_owned();
     move |source| Error::Directory { directory: directory.clone(), source }
 }

@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::extract::Request;
-use axum::http::header::RANGE;
-use axum::http::{HeaderName, HeaderValue, Method};
-use axum::response::Response;
+use http::header::RANGE;
+use http::{HeaderName, HeaderValue, Method};
 
 use super::access::Access;
-use super::limits::Limits;
 use super::proxy::Proxy;
-use super::response::{self, Failure};
+use super::response::{self, Failure, Request, Response};
 use super::route::Route;
 use super::store::Store;
 use super::uploads::{self, Uploads};
@@ -19,17 +16,16 @@ use super::{blobs, manifests};
 
 /// What requests are answered from.
 #[derive(Debug)]
-pub(super) struct Registry {
-    pub(super) access: Access,
-    pub(super) users: Option<Users>,
-    pub(super) limits: Limits,
-    pub(super) store: Arc<Store>,
-    pub(super) uploads: Uploads,
-    pub(super) proxy: Option<Arc<Proxy>>,
+pub(crate) struct Registry {
+    pub(crate) access: Access,
+    pub(crate) users: Option<Users>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) uploads: Uploads,
+    pub(crate) proxy: Option<Arc<Proxy>>,
 }
 
 /// Returns the response to `request`.
-pub(super) async fn handle(registry: &Registry, request: Request) -> Response {
+pub(crate) async fn handle(registry: &Registry, request: Request) -> Response {
     let mut response = match dispatch(registry, request).await {
         Ok(response) => response,
         Err(failure) => failure.into_response(),
@@ -40,7 +36,7 @@ pub(super) async fn handle(registry: &Registry, request: Request) -> Response {
 }
 
 async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Failure> {
-    let Registry { access, users, limits, store, uploads, proxy } = registry;
+    let Registry { access, users, store, uploads, proxy } = registry;
     access.check(request.method(), request.uri(), request.headers())?;
     if let Some(users) = users {
         users.check(request.headers()).await?;
@@ -68,7 +64,7 @@ async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Fai
             manifests::get(store, &name, &reference)
         }
         (&Method::PUT, Route::Manifest { name, reference }) => {
-            manifests::put(store, limits, &name, &reference, request).await
+            manifests::put(store, &name, &reference, request).await
         }
         (&Method::DELETE, Route::Manifest { name, reference }) => manifests::delete(store, &name, &reference),
         (&Method::GET | &Method::HEAD, Route::Blob { name, digest }) => {

@@ -6,15 +6,8 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The maximum number of open connections. Others wait until one is closed.
-    pub connections: usize,
-    /// The maximum time to read the headers of a request, or to wait for one on an open connection.
-    pub header_timeout: Duration,
-    /// The maximum time without progress of a body, in either direction. A request's body must also arrive with an
-    /// average of at least [`Limits::MIN_BYTES_PER_SECOND`] after this time.
-    pub body_timeout: Duration,
-    /// The maximum time for requests in progress to complete when the server stops.
-    pub shutdown_timeout: Duration,
+    /// The limits of connections and requests.
+    pub http: limited_http::Limits,
     /// The maximum number of uploads in progress. Beyond it, the one that was not used for the longest time gives way to
     /// a new one, if it has no bytes or was not used for `upload_idle_if_full`.
     pub uploads: usize,
@@ -30,18 +23,12 @@ pub struct Limits {
     pub upload_age: Duration,
 }
 
-impl Limits {
-    /// The minimum average rate of a request's body.
-    pub const MIN_BYTES_PER_SECOND: u64 = 1024;
-}
-
 impl Default for Limits {
     fn default() -> Self {
+        let mut http = limited_http::Limits::default();
+        http.connections = 128;
         Self {
-            connections: 128,
-            header_timeout: Duration::from_secs(10),
-            body_timeout: Duration::from_secs(30),
-            shutdown_timeout: Duration::from_secs(10),
+            http,
             uploads: 1000,
             upload_idle_if_full: Duration::from_mins(1),
             blob_bytes: 16 << 30,

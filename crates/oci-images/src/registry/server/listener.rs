@@ -2,25 +2,27 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::access::{Access, Writing};
-use super::connection;
 use super::error::Error;
-use super::handler::Registry;
+use super::handler::{Registry, handle};
 use super::options::Options;
 use super::proxy::Proxy;
 use super::store::Store;
 use super::uploads::Uploads;
 use super::users::Users;
 
+/// How often expired uploads are removed.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(30);
+
 /// A registry that listens and does not serve yet.
 pub struct Server {
-    listener: TcpListener,
+    http: limited_http::Server,
     address: SocketAddr,
-    tls: Option<TlsAcceptor>,
     registry: Arc<Registry>,
 }
 
@@ -67,8 +69,12 @@ impl Server {
         let access = Access { address: address.ip(), hosts, writing };
         let proxy = proxy.map(Arc::new);
         let uploads = Uploads::new(limits.clone());
-        let registry = Arc::new(Registry { access, users, limits, store, uploads, proxy });
-        Ok(Self { listener, address, tls, registry })
+        let registry = Arc::new(Registry { access, users, store, uploads, proxy });
+        let mut http = limited_http::Server::new(listener, limits.http);
+        if let Some(tls) = tls {
+            http = http.with_handshake(move |stream| tls.accept(stream));
+        }
+        Ok(Self { http, address, registry })
     }
 
     /// Returns the address that it listens on.
@@ -78,11 +84,28 @@ impl Server {
     }
 
     /// Serves until `stop` is ready, then finishes requests in progress for up to
-    /// [`Limits::shutdown_timeout`](super::Limits::shutdown_timeout).
+    /// [`HttpLimits::shutdown_timeout`](super::HttpLimits::shutdown_timeout).
     ///
     /// Dropping the returned future stops at once.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
-        connection::serve(self.listener, self.tls, self.registry, stop).await;
+        let Self { http, registry, .. } = self;
+        let uploads = Arc::clone(&registry);
+        let expiring = async {
+            let mut expiry = interval(EXPIRY_INTERVAL);
+            expiry.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                expiry.tick().await;
+                uploads.uploads.expire();
+            }
+        };
+        let handler = move |request| {
+            let registry = Arc::clone(&registry);
+            async move { handle(&registry, request).await }
+        };
+        tokio::select! {
+            () = http.serve(handler, stop) => {}
+            () = expiring => {}
+        }
     }
 }
 

@@ -4,23 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::Request;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, LINK, LOCATION};
-use axum::response::Response;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, LINK, LOCATION};
 use oci_spec::image::Digest;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::body::Incoming;
-use super::limits::Limits;
-use super::response::{self, Code, Failure, digest_header, empty, set};
+use super::body::RequestReader;
+use super::response::{self, Code, Failure, Request, Response, digest_header, empty, set};
 use super::route::{self, Reference};
 use super::store::Store;
 use super::uploads::query;
 use crate::blocking::blocking;
 use crate::layout::{DOCUMENT_LIMIT, sha256};
-use crate::registry::foreign::percent_encoded;
+use crate::registry::sanitize::percent_encoded;
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
@@ -33,52 +29,51 @@ const TYPES: [&str; 4] = [
 ];
 
 /// The maximum number of referrers in one response; others follow on the next page.
-pub(super) const MAX_REFERRERS: usize = 100;
+pub(crate) const MAX_REFERRERS: usize = 100;
 
 /// The fields of a manifest or an index that matter to a registry.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Manifest {
+pub(crate) struct Manifest {
     media_type: Option<String>,
     artifact_type: Option<String>,
-    pub(super) config: Option<Descriptor>,
-    pub(super) layers: Option<Vec<Descriptor>>,
-    pub(super) manifests: Option<Vec<Descriptor>>,
-    pub(super) subject: Option<Descriptor>,
+    pub(crate) config: Option<Descriptor>,
+    pub(crate) layers: Option<Vec<Descriptor>>,
+    pub(crate) manifests: Option<Vec<Descriptor>>,
+    pub(crate) subject: Option<Descriptor>,
     annotations: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Descriptor {
+pub(crate) struct Descriptor {
     #[serde(default)]
     media_type: String,
     digest: String,
 }
 
 impl Descriptor {
-    pub(super) fn digest(&self) -> Result<Digest, Failure> {
+    pub(crate) fn digest(&self) -> Result<Digest, Failure> {
         route::digest(&self.digest)
             .map_err(|_| Failure::bad(Code::ManifestInvalid, "a descriptor has no valid SHA-256 digest"))
     }
 }
 
-pub(super) fn get(store: &Store, name: &str, reference: &Reference) -> Result<Response, Failure> {
+pub(crate) fn get(store: &Store, name: &str, reference: &Reference) -> Result<Response, Failure> {
     let digest = resolve(store, name, reference)?;
     let media_type = store.manifest_type(name, &digest)?.ok_or_else(|| unknown(reference))?;
     let bytes = store.manifest(&digest)?;
     let length = bytes.len();
     // For HEAD, hyper omits the body and keeps the length.
-    let mut response = Response::new(Body::from(bytes));
+    let mut response = response::full(bytes);
     set(&mut response, CONTENT_TYPE, &media_type);
     set(&mut response, CONTENT_LENGTH, &length.to_string());
     set(&mut response, digest_header(), digest.as_ref());
     Ok(response)
 }
 
-pub(super) async fn put(
+pub(crate) async fn put(
     store: &Arc<Store>,
-    limits: &Limits,
     name: &str,
     reference: &Reference,
     request: Request,
@@ -88,7 +83,7 @@ pub(super) async fn put(
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
         .map(|value| value.split(';').next().unwrap_or(value).trim().to_owned());
-    let body = Incoming::new(request.into_body(), limits).read(DOCUMENT_LIMIT).await?;
+    let body = RequestReader::new(request.into_body()).read(DOCUMENT_LIMIT).await?;
     let bytes = body.ok_or_else(|| {
         let message = format!("a manifest may have at most {DOCUMENT_LIMIT} bytes");
         Failure::too_large(Code::ManifestInvalid, message)
@@ -117,7 +112,7 @@ pub(super) async fn put(
     let subject = manifest.subject.as_ref().map(Descriptor::digest).transpose()?;
     let stored = Stored { name: name.to_owned(), tag, media_type, subject: subject.clone(), bytes };
     stored.write(store).await?;
-    let mut response = empty(axum::http::StatusCode::CREATED);
+    let mut response = empty(http::StatusCode::CREATED);
     set(&mut response, LOCATION, &format!("/v2/{name}/manifests/{digest}"));
     set(&mut response, digest_header(), digest.as_ref());
     if let Some(subject) = subject {
@@ -127,17 +122,17 @@ pub(super) async fn put(
 }
 
 /// A manifest on its way into the store.
-pub(super) struct Stored {
-    pub(super) name: String,
-    pub(super) tag: Option<String>,
-    pub(super) media_type: String,
-    pub(super) subject: Option<Digest>,
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Stored {
+    pub(crate) name: String,
+    pub(crate) tag: Option<String>,
+    pub(crate) media_type: String,
+    pub(crate) subject: Option<Digest>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Stored {
     /// Writes it to the disk, beside other work.
-    pub(super) async fn write(self, store: &Arc<Store>) -> io::Result<()> {
+    pub(crate) async fn write(self, store: &Arc<Store>) -> io::Result<()> {
         let store = Arc::clone(store);
         blocking(move || {
             let Self { name, tag, media_type, subject, bytes } = self;
@@ -177,15 +172,15 @@ fn check_parts(store: &Store, name: &str, manifest: &Manifest) -> Result<(), Fai
     Ok(())
 }
 
-pub(super) fn delete(store: &Store, name: &str, reference: &Reference) -> Result<Response, Failure> {
+pub(crate) fn delete(store: &Store, name: &str, reference: &Reference) -> Result<Response, Failure> {
     let existed = match reference {
         Reference::Tag(tag) => store.remove_tag(name, tag)?,
         Reference::Digest(digest) => store.remove_manifest(name, digest)?,
     };
-    if existed { Ok(empty(axum::http::StatusCode::ACCEPTED)) } else { Err(unknown(reference)) }
+    if existed { Ok(empty(http::StatusCode::ACCEPTED)) } else { Err(unknown(reference)) }
 }
 
-pub(super) fn tags(store: &Store, name: &str, request: &Request) -> Result<Response, Failure> {
+pub(crate) fn tags(store: &Store, name: &str, request: &Request) -> Result<Response, Failure> {
     if !store.has_repository(name) {
         return Err(Failure::not_found(Code::NameUnknown, format!("unknown repository {name}")));
     }
@@ -196,7 +191,7 @@ pub(super) fn tags(store: &Store, name: &str, request: &Request) -> Result<Respo
     Ok(response)
 }
 
-pub(super) fn catalog(store: &Store, request: &Request) -> Result<Response, Failure> {
+pub(crate) fn catalog(store: &Store, request: &Request) -> Result<Response, Failure> {
     let page = Page::read(request)?;
     let (names, more) = page.of(store.repositories()?);
     let mut response = response::json(&json!({ "repositories": names }));
@@ -204,7 +199,7 @@ pub(super) fn catalog(store: &Store, request: &Request) -> Result<Response, Fail
     Ok(response)
 }
 
-pub(super) fn referrers(
+pub(crate) fn referrers(
     store: &Store,
     name: &str,
     subject: &Digest,

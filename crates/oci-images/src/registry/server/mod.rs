@@ -8,7 +8,6 @@
 mod access;
 mod blobs;
 mod body;
-mod connection;
 mod error;
 mod gc;
 mod handler;
@@ -26,6 +25,7 @@ mod users;
 
 pub use error::Error;
 pub use gc::{Garbage, collect_garbage};
+pub use limited_http::Limits as HttpLimits;
 pub use limits::Limits;
 pub use listener::Server;
 pub use options::Options;

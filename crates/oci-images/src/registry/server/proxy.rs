@@ -14,9 +14,9 @@ use std::str::FromStr as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::http::header::VIA;
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use http::header::VIA;
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, StatusCode};
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use tempfile::TempPath;
 use tokio::sync::{Semaphore, watch};
@@ -37,6 +37,7 @@ use crate::registry::error::Error as RegistryError;
 use crate::registry::mirrors::{self, Mirrors};
 use crate::registry::options::Options;
 use crate::registry::progress::{Done, Progress};
+use crate::registry::sanitize::Address;
 use crate::registry::session::Session;
 
 /// How long a login at the other registry is used.
@@ -64,7 +65,7 @@ pub struct Upstream {
 
 /// The cache of an [`Upstream`].
 #[derive(Debug)]
-pub(super) struct Proxy {
+pub(crate) struct Proxy {
     upstream: Upstream,
     limits: Limits,
     sessions: Mutex<HashMap<String, (Instant, Repository)>>,
@@ -96,8 +97,8 @@ struct Arriving {
 
 /// A blob that is being fetched: its file grows until the download ends.
 #[derive(Debug)]
-pub(super) struct Growing {
-    pub(super) size: u64,
+pub(crate) struct Growing {
+    pub(crate) size: u64,
     /// The file, until the blob is stored.
     path: PathBuf,
     received: watch::Receiver<Done>,
@@ -110,16 +111,19 @@ pub(super) struct Growing {
 
 impl Growing {
     /// Opens the file; `None` if the blob is stored by now.
-    pub(super) async fn open(&mut self) -> Result<Option<tokio::fs::File>, Failure> {
+    pub(crate) async fn open(&mut self) -> Result<Option<tokio::fs::File>, Failure> {
         match tokio::fs::File::open(&self.path).await {
             // The file is moved or removed before the end of the download is known.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let state = self.state.wait_for(|state| state.end.is_some()).await;
-                let end = state.map_err(|_| aborted())?.end.clone();
-                end.unwrap_or_else(|| Err(aborted())).map(|()| None)
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.finished().await.map(|()| None),
             opened => Ok(Some(opened?)),
         }
+    }
+
+    /// Waits until the blob is verified and stored.
+    pub(crate) async fn finished(&mut self) -> Result<(), Failure> {
+        let state = self.state.wait_for(|state| state.end.is_some()).await;
+        let end = state.map_err(|_| aborted())?.end.clone();
+        end.unwrap_or_else(|| Err(aborted()))
     }
 
     /// Waits until the file has bytes after `position`, and returns where they end. The last byte of a blob becomes available
@@ -128,7 +132,7 @@ impl Growing {
     /// # Errors
     ///
     /// The download failed; or it began again with what may be other bytes, after some were delivered.
-    pub(super) async fn available(&mut self, position: u64) -> io::Result<u64> {
+    pub(crate) async fn available(&mut self, position: u64) -> io::Result<u64> {
         loop {
             let end = self.state.borrow_and_update().end.clone();
             let Done { bytes, restarts, .. } = *self.received.borrow_and_update();
@@ -157,7 +161,7 @@ impl Growing {
     }
 
     /// Whether what was read since [`available`](Self::available) can be delivered: the download did not begin again meanwhile.
-    pub(super) fn deliver(&mut self) -> bool {
+    pub(crate) fn deliver(&mut self) -> bool {
         let is_same = self.received.borrow().restarts == self.restarts;
         self.delivered |= is_same;
         is_same
@@ -170,14 +174,13 @@ fn aborted() -> Failure {
 
 impl Proxy {
     /// Returns the cache of `upstream` for a server that listens on `address` and is also called `hosts`.
-    pub(super) fn new(
+    pub(crate) fn new(
         mut upstream: Upstream,
         address: SocketAddr,
         hosts: &[String],
         limits: Limits,
     ) -> Result<Self, Error> {
-        // What is before an `@` may be a password.
-        let shown = upstream.registry.rsplit('@').next().unwrap_or_default().to_owned();
+        let shown = Address(&upstream.registry).to_string();
         let fail = |reason: String| Error::Upstream { registry: shown.clone(), reason };
         let registry = mirrors::location("registry", &upstream.registry).map_err(fail)?;
         if registry.is_empty() {
@@ -206,12 +209,12 @@ impl Proxy {
     }
 
     /// Returns the name of the other registry.
-    pub(super) fn registry(&self) -> &str {
+    pub(crate) fn registry(&self) -> &str {
         &self.upstream.registry
     }
 
     /// Rejects a request that this cache sent, maybe by way of others: it would be sent again for ever.
-    pub(super) fn check_loop(&self, headers: &HeaderMap) -> Result<(), Failure> {
+    pub(crate) fn check_loop(&self, headers: &HeaderMap) -> Result<(), Failure> {
         let mut values = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
         if !values.any(|value| value.contains(&self.pseudonym)) {
             return Ok(());
@@ -269,7 +272,7 @@ impl Proxy {
 
     /// Brings a manifest into the store, unless it is there or the other registry does not have it. A tag is updated, or removed if the
     /// other registry does not have it.
-    pub(super) async fn manifest(
+    pub(crate) async fn manifest(
         &self,
         store: &Arc<Store>,
         name: &str,
@@ -337,7 +340,7 @@ impl Proxy {
 
     /// Brings the referrers of an image into the store: those of the page after `last`, and one more, so that the store knows whether
     /// there is another page. One that cannot be fetched is skipped.
-    pub(super) async fn referrers(
+    pub(crate) async fn referrers(
         &self,
         store: &Arc<Store>,
         name: &str,
@@ -384,7 +387,7 @@ impl Proxy {
     }
 
     /// Returns the size of a blob that the store lacks.
-    pub(super) async fn blob_size(&self, name: &str, digest: &Digest) -> Result<u64, Failure> {
+    pub(crate) async fn blob_size(&self, name: &str, digest: &Digest) -> Result<u64, Failure> {
         let what = format!("lookup of {digest} in {}/{name}", self.registry());
         let size = within(self.deadline(), &what, async {
             let repository = self.repository(name).await?;
@@ -404,7 +407,7 @@ impl Proxy {
 
     /// Begins to fetch a blob that the store lacks, or joins a download of it. Returns when its size is known; `None` if it is in the store
     /// by then.
-    pub(super) async fn blob(
+    pub(crate) async fn blob(
         self: &Arc<Self>,
         store: &Arc<Store>,
         name: &str,
@@ -572,7 +575,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_registry_recognizes_itself() {
+    fn registry_recognizes_itself() {
         let hosts = ["registry.example.com".to_owned()];
         for (address, itself, others) in [
             (
@@ -631,7 +634,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_is_gone_is_what_became_of_the_download() {
+    async fn file_that_is_gone_is_what_became_of_the_download() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gone");
         let (mut stored, _done, state) = growing(path.clone());

@@ -1,18 +1,28 @@
 //! Responses and errors in the form of the distribution specification.
 
-use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
-use axum::http::{HeaderValue, Method, StatusCode};
-use axum::response::Response;
+use std::io;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use http::{HeaderValue, Method, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Empty, Full};
+use limited_http::RequestBody;
 use oci_spec::image::Digest;
 use serde_json::{Value, json};
+
+/// A request as it arrives.
+pub(crate) type Request = http::Request<RequestBody>;
+
+/// A response with a body that is in memory or read while it is sent.
+pub(crate) type Response = http::Response<UnsyncBoxBody<Bytes, io::Error>>;
 
 /// How long a client waits before it tries again after "too many requests", in seconds.
 const RETRY_SECONDS: &str = "10";
 
 /// The error codes of the distribution specification that are used here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Code {
+pub(crate) enum Code {
     BlobUnknown,
     BlobUploadInvalid,
     BlobUploadUnknown,
@@ -55,7 +65,7 @@ impl Code {
 
 /// An error response.
 #[derive(Debug, Clone)]
-pub(super) struct Failure {
+pub(crate) struct Failure {
     status: StatusCode,
     code: Code,
     message: String,
@@ -63,46 +73,46 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    pub(super) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
+    pub(crate) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), headers: Vec::new() }
     }
 
-    pub(super) fn bad(code: Code, message: impl Into<String>) -> Self {
+    pub(crate) fn bad(code: Code, message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    pub(super) fn not_found(code: Code, message: impl Into<String>) -> Self {
+    pub(crate) fn not_found(code: Code, message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, code, message)
     }
 
-    pub(super) fn unknown_blob(digest: &Digest) -> Self {
+    pub(crate) fn unknown_blob(digest: &Digest) -> Self {
         Self::not_found(Code::BlobUnknown, format!("blob {digest} is not in this repository"))
     }
 
-    pub(super) fn denied(message: impl Into<String>) -> Self {
+    pub(crate) fn denied(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, Code::Denied, message)
     }
 
-    pub(super) fn unsupported(method: &Method) -> Self {
+    pub(crate) fn unsupported(method: &Method) -> Self {
         let message = format!("method {method} is not supported here");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, Code::Unsupported, message)
     }
 
-    pub(super) fn too_large(code: Code, message: impl Into<String>) -> Self {
+    pub(crate) fn too_large(code: Code, message: impl Into<String>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, code, message)
     }
 
-    pub(super) fn too_many(message: impl Into<String>) -> Self {
+    pub(crate) fn too_many(message: impl Into<String>) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, Code::TooManyRequests, message)
             .with_header(RETRY_AFTER, RETRY_SECONDS)
     }
 
-    pub(super) fn with_header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
+    pub(crate) fn with_header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    pub(super) fn into_response(self) -> Response {
+    pub(crate) fn into_response(self) -> Response {
         let body = json!({ "errors": [{ "code": self.code.name(), "message": self.message }] });
         let mut response = json(&body);
         *response.status_mut() = self.status;
@@ -128,27 +138,32 @@ impl From<std::io::Error> for Failure {
 }
 
 /// Returns a response with a JSON document.
-pub(super) fn json(value: &Value) -> Response {
-    let mut response = Response::new(Body::from(value.to_string()));
+pub(crate) fn json(value: &Value) -> Response {
+    let mut response = full(value.to_string());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
+/// Returns a response with a body that is in memory.
+pub(crate) fn full(body: impl Into<Bytes>) -> Response {
+    Response::new(Full::new(body.into()).map_err(|never| match never {}).boxed_unsync())
+}
+
 /// Returns a response without a body.
-pub(super) fn empty(status: StatusCode) -> Response {
-    let mut response = Response::new(Body::empty());
+pub(crate) fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Empty::new().map_err(|never| match never {}).boxed_unsync());
     *response.status_mut() = status;
     response
 }
 
 /// Sets a header. A value that is not valid in a header is ignored.
-pub(super) fn set(response: &mut Response, name: HeaderName, value: &str) {
+pub(crate) fn set(response: &mut Response, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);
     }
 }
 
 /// Returns the name of the header with the digest of the content.
-pub(super) fn digest_header() -> HeaderName {
+pub(crate) fn digest_header() -> HeaderName {
     HeaderName::from_static("docker-content-digest")
 }

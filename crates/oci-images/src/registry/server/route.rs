@@ -8,7 +8,7 @@ use crate::reference;
 
 /// What a path names. Names, tags and digests are valid by their grammars, and so are safe as paths on disk.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Route {
+pub(crate) enum Route {
     Root,
     Catalog,
     Tags { name: String },
@@ -21,13 +21,13 @@ pub(super) enum Route {
 
 /// The name of a manifest.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Reference {
+pub(crate) enum Reference {
     Tag(String),
     Digest(Digest),
 }
 
 impl Route {
-    pub(super) fn parse(path: &str) -> Result<Self, Failure> {
+    pub(crate) fn parse(path: &str) -> Result<Self, Failure> {
         let unknown = || Failure::not_found(Code::NameUnknown, "unknown path");
         let rest = match path.strip_prefix("/v2") {
             Some("" | "/") => return Ok(Self::Root),
@@ -81,7 +81,7 @@ impl Reference {
 }
 
 /// Returns `name` if it is a valid name of a repository.
-pub(super) fn repository(name: &str) -> Result<String, Failure> {
+pub(crate) fn repository(name: &str) -> Result<String, Failure> {
     if reference::is_repository(name) {
         Ok(name.to_owned())
     } else {
@@ -91,7 +91,7 @@ pub(super) fn repository(name: &str) -> Result<String, Failure> {
 }
 
 /// Parses a SHA-256 digest. Other algorithms are not supported.
-pub(super) fn digest(text: &str) -> Result<Digest, Failure> {
+pub(crate) fn digest(text: &str) -> Result<Digest, Failure> {
     let valid = text.starts_with("sha256:") && reference::is_digest(text);
     match text.parse() {
         Ok(digest) if valid => Ok(digest),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn no_path_leads_out_of_the_directory() {
+    fn paths_stay_in_the_directory() {
         for path in [
             "/v2/../x/tags/list",
             "/v2/a/../../b/tags/list",

@@ -19,13 +19,13 @@ use super::error::{Error, directory_error};
 use crate::layout::{DOCUMENT_LIMIT, sha256};
 
 /// The file that marks a registry's directory.
-pub(super) const MARKER: &str = "registry-layout";
+pub(crate) const MARKER: &str = "registry-layout";
 
 /// The content of the marker.
 const VERSION: &[u8] = b"{\"registryLayoutVersion\":\"1.0.0\"}\n";
 
 #[derive(Debug)]
-pub(super) struct Store {
+pub(crate) struct Store {
     directory: PathBuf,
     /// The marker, locked as long as the store is open.
     lock: File,
@@ -35,7 +35,7 @@ impl Store {
     /// Opens the registry in `directory`, or creates one if it does not exist or is empty.
     ///
     /// A registry that is opened for reading must exist; it may be opened several times at once.
-    pub(super) fn open(directory: &Path, read_only: bool) -> Result<Self, Error> {
+    pub(crate) fn open(directory: &Path, read_only: bool) -> Result<Self, Error> {
         let fail = directory_error(directory);
         let marker = directory.join(MARKER);
         let exists = fs::symlink_metadata(&marker).is_ok();
@@ -87,12 +87,12 @@ impl Store {
     }
 
     /// Returns the directory of files that are being written.
-    pub(super) fn uploads(&self) -> PathBuf {
+    pub(crate) fn uploads(&self) -> PathBuf {
         self.directory.join("uploads")
     }
 
     /// Creates a file that is being written; its name has 24 letters and digits.
-    pub(super) fn temporary(&self) -> io::Result<TempPath> {
+    pub(crate) fn temporary(&self) -> io::Result<TempPath> {
         let file = tempfile::Builder::new().prefix("").rand_bytes(24).tempfile_in(self.uploads())?;
         Ok(file.into_temp_path())
     }
@@ -119,7 +119,7 @@ impl Store {
     }
 
     /// Returns the path of the content with a digest.
-    pub(super) fn content(&self, digest: &Digest) -> PathBuf {
+    pub(crate) fn content(&self, digest: &Digest) -> PathBuf {
         self.directory.join("blobs/sha256").join(digest.digest())
     }
 
@@ -144,32 +144,32 @@ impl Store {
     }
 
     /// Returns whether something was pushed to the repository.
-    pub(super) fn has_repository(&self, name: &str) -> bool {
+    pub(crate) fn has_repository(&self, name: &str) -> bool {
         ["_blobs", "_manifests", "_tags"].iter().any(|part| self.repository(name).join(part).is_dir())
     }
 
-    pub(super) fn has_blob(&self, name: &str, digest: &Digest) -> bool {
+    pub(crate) fn has_blob(&self, name: &str, digest: &Digest) -> bool {
         self.blob_link(name, digest).is_file() && self.content(digest).is_file()
     }
 
     /// Moves a complete upload to its place and adds it to a repository.
-    pub(super) fn put_blob(&self, name: &str, digest: &Digest, file: TempPath) -> io::Result<()> {
+    pub(crate) fn put_blob(&self, name: &str, digest: &Digest, file: TempPath) -> io::Result<()> {
         Self::persist(file, &self.content(digest))?;
         self.link_blob(name, digest)
     }
 
     /// Adds content that is already stored to a repository.
-    pub(super) fn link_blob(&self, name: &str, digest: &Digest) -> io::Result<()> {
+    pub(crate) fn link_blob(&self, name: &str, digest: &Digest) -> io::Result<()> {
         self.write(&self.blob_link(name, digest), b"")
     }
 
     /// Removes a blob from a repository. The content stays: other repositories may use it.
-    pub(super) fn unlink_blob(&self, name: &str, digest: &Digest) -> io::Result<bool> {
+    pub(crate) fn unlink_blob(&self, name: &str, digest: &Digest) -> io::Result<bool> {
         remove(&self.blob_link(name, digest))
     }
 
     /// Returns the media type of a manifest, if the repository has it and its content.
-    pub(super) fn manifest_type(&self, name: &str, digest: &Digest) -> io::Result<Option<String>> {
+    pub(crate) fn manifest_type(&self, name: &str, digest: &Digest) -> io::Result<Option<String>> {
         match fs::metadata(self.content(digest)) {
             Ok(_) => read_text(&self.manifest_link(name, digest)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -178,12 +178,12 @@ impl Store {
     }
 
     /// Returns the bytes of a manifest.
-    pub(super) fn manifest(&self, digest: &Digest) -> io::Result<Vec<u8>> {
+    pub(crate) fn manifest(&self, digest: &Digest) -> io::Result<Vec<u8>> {
         fs::read(self.content(digest))
     }
 
     /// Stores a manifest with its tag and its subject.
-    pub(super) fn put_manifest(
+    pub(crate) fn put_manifest(
         &self,
         name: &str,
         tag: Option<&str>,
@@ -204,7 +204,7 @@ impl Store {
     }
 
     /// Removes a manifest and its tags from a repository.
-    pub(super) fn remove_manifest(&self, name: &str, digest: &Digest) -> io::Result<bool> {
+    pub(crate) fn remove_manifest(&self, name: &str, digest: &Digest) -> io::Result<bool> {
         for tag in self.tags(name)? {
             if self.tagged(name, &tag)?.as_ref() == Some(digest) {
                 remove(&self.tag(name, &tag))?;
@@ -213,38 +213,38 @@ impl Store {
         remove(&self.manifest_link(name, digest))
     }
 
-    pub(super) fn remove_tag(&self, name: &str, tag: &str) -> io::Result<bool> {
+    pub(crate) fn remove_tag(&self, name: &str, tag: &str) -> io::Result<bool> {
         remove(&self.tag(name, tag))
     }
 
     /// Returns the digest of the manifest with a tag.
-    pub(super) fn tagged(&self, name: &str, tag: &str) -> io::Result<Option<Digest>> {
+    pub(crate) fn tagged(&self, name: &str, tag: &str) -> io::Result<Option<Digest>> {
         Ok(read_text(&self.tag(name, tag))?.and_then(|text| super::route::digest(&text).ok()))
     }
 
     /// Returns the tags of a repository, sorted.
-    pub(super) fn tags(&self, name: &str) -> io::Result<BTreeSet<String>> {
+    pub(crate) fn tags(&self, name: &str) -> io::Result<BTreeSet<String>> {
         names(&self.repository(name).join("_tags"))
     }
 
     /// Returns the digests of the manifests with a subject, sorted. Some may be deleted.
-    pub(super) fn referrers(&self, name: &str, subject: &Digest) -> io::Result<BTreeSet<String>> {
+    pub(crate) fn referrers(&self, name: &str, subject: &Digest) -> io::Result<BTreeSet<String>> {
         let names = names(&self.referrer_links(name, subject))?;
         Ok(names.iter().map(|hex| format!("sha256:{hex}")).collect())
     }
 
     /// Returns the manifests of a repository, as digests without `sha256:`.
-    pub(super) fn manifests(&self, name: &str) -> io::Result<BTreeSet<String>> {
+    pub(crate) fn manifests(&self, name: &str) -> io::Result<BTreeSet<String>> {
         names(&self.repository(name).join("_manifests"))
     }
 
     /// Returns everything that is stored, as digests without `sha256:`.
-    pub(super) fn contents(&self) -> io::Result<BTreeSet<String>> {
+    pub(crate) fn contents(&self) -> io::Result<BTreeSet<String>> {
         names(&self.directory.join("blobs/sha256"))
     }
 
     /// Returns the bytes of a small content by its digest without `sha256:`.
-    pub(super) fn content_bytes(&self, hex: &str) -> io::Result<Vec<u8>> {
+    pub(crate) fn content_bytes(&self, hex: &str) -> io::Result<Vec<u8>> {
         let file = File::open(self.directory.join("blobs/sha256").join(hex))?;
         let mut bytes = Vec::new();
         file.take(DOCUMENT_LIMIT).read_to_end(&mut bytes)?;
@@ -252,7 +252,7 @@ impl Store {
     }
 
     /// Removes a content, unless `dry_run`, and returns its size.
-    pub(super) fn remove_content(&self, hex: &str, dry_run: bool) -> io::Result<u64> {
+    pub(crate) fn remove_content(&self, hex: &str, dry_run: bool) -> io::Result<u64> {
         let path = self.directory.join("blobs/sha256").join(hex);
         let size = fs::symlink_metadata(&path)?.len();
         if !dry_run {
@@ -262,18 +262,18 @@ impl Store {
     }
 
     /// Removes a manifest without a tag from a repository, by its digest without `sha256:`.
-    pub(super) fn remove_manifest_link(&self, name: &str, hex: &str) -> io::Result<()> {
+    pub(crate) fn remove_manifest_link(&self, name: &str, hex: &str) -> io::Result<()> {
         remove(&self.repository(name).join("_manifests").join(hex))?;
         Ok(())
     }
 
     /// Removes the blobs of a repository that are not in `kept`.
-    pub(super) fn retain_blob_links(&self, name: &str, kept: &BTreeSet<String>) -> io::Result<()> {
+    pub(crate) fn retain_blob_links(&self, name: &str, kept: &BTreeSet<String>) -> io::Result<()> {
         retain(&self.repository(name).join("_blobs"), kept)
     }
 
     /// Removes the referrers of a repository that are not in `kept`.
-    pub(super) fn retain_referrer_links(&self, name: &str, kept: &BTreeSet<String>) -> io::Result<()> {
+    pub(crate) fn retain_referrer_links(&self, name: &str, kept: &BTreeSet<String>) -> io::Result<()> {
         let directory = self.repository(name).join("_referrers");
         for subject in names(&directory)? {
             retain(&directory.join(&subject), kept)?;
@@ -282,7 +282,7 @@ impl Store {
     }
 
     /// Returns the names of all repositories, sorted.
-    pub(super) fn repositories(&self) -> io::Result<BTreeSet<String>> {
+    pub(crate) fn repositories(&self) -> io::Result<BTreeSet<String>> {
         let root = self.directory.join("repositories");
         let mut found = BTreeSet::new();
         let mut directories = vec![String::new()];

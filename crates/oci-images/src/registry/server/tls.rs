@@ -9,6 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
 use super::error::Error;
+use crate::plain::{Cause, io_error};
 use crate::registry::file;
 
 /// The maximum size of a PEM file in bytes.
@@ -25,7 +26,7 @@ pub struct Certificate {
 
 impl Certificate {
     /// Reads the files.
-    pub(super) fn acceptor(&self) -> Result<TlsAcceptor, Error> {
+    pub(crate) fn acceptor(&self) -> Result<TlsAcceptor, Error> {
         let Self { certificate, key } = self;
         let pem = read(certificate)?;
         let chain: Vec<_> = CertificateDer::pem_slice_iter(&pem)
@@ -40,16 +41,16 @@ impl Certificate {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| failed(certificate, error.to_string()))?
+            .map_err(|error| failed(certificate, Cause::find(&error).to_string()))?
             .with_no_client_auth()
             .with_single_cert(chain, private)
-            .map_err(|error| failed(certificate, error.to_string()))?;
+            .map_err(|_| failed(certificate, "the private key does not belong to the certificate".into()))?;
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    file::read(path, MAX_FILE).map_err(|error| failed(path, error.to_string()))
+    file::read(path, MAX_FILE).map_err(|error| failed(path, io_error(&error)))
 }
 
 fn failed(path: &Path, reason: String) -> Error {

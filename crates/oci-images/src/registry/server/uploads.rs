@@ -10,23 +10,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use axum::extract::{Query, Request};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderName, LOCATION, RANGE};
-use axum::http::{StatusCode, Uri};
-use axum::response::Response;
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderName, LOCATION, RANGE};
+use http::{StatusCode, Uri};
 use oci_spec::image::Digest;
 use tempfile::TempPath;
 
-use super::body::Incoming;
+use super::body::RequestReader;
 use super::limits::Limits;
-use super::response::{Code, Failure, digest_header, empty, set};
+use super::response::{Code, Failure, Request, Response, digest_header, empty, set};
 use super::route;
 use super::store::Store;
 use crate::layout::Hashing;
 
 /// The uploads in progress. They do not outlive the process.
 #[derive(Debug)]
-pub(super) struct Uploads {
+pub(crate) struct Uploads {
     limits: Limits,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
     /// The size of all uploads in progress in bytes.
@@ -57,7 +55,7 @@ impl Drop for Upload {
 }
 
 impl Uploads {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         Self { limits, sessions: Mutex::default(), bytes: Arc::default() }
     }
 
@@ -74,7 +72,7 @@ impl Uploads {
     }
 
     /// Removes uploads that no request has used for too long, or that are too old.
-    pub(super) fn expire(&self) {
+    pub(crate) fn expire(&self) {
         let Limits { upload_idle, upload_age, .. } = self.limits;
         self.sessions().retain(|_, session| {
             let expired = session.idle() >= upload_idle || session.started.elapsed() >= upload_age;
@@ -114,7 +112,7 @@ impl Uploads {
     }
 
     /// `POST …/blobs/uploads/`: begins an upload, stores a whole blob (`?digest=`) or mounts one (`?mount=&from=`).
-    pub(super) async fn start(
+    pub(crate) async fn start(
         &self,
         store: &Arc<Store>,
         name: &str,
@@ -155,14 +153,14 @@ impl Uploads {
     }
 
     /// `GET`: the progress of an upload.
-    pub(super) async fn status(&self, name: &str, id: &str) -> Result<Response, Failure> {
+    pub(crate) async fn status(&self, name: &str, id: &str) -> Result<Response, Failure> {
         let session = self.session(name, id)?;
         let size = self.lock(&session).await?.hashing.size();
         Ok(progress(StatusCode::NO_CONTENT, name, id, size))
     }
 
     /// `PATCH`: the next chunk.
-    pub(super) async fn append(&self, name: &str, id: &str, request: Request) -> Result<Response, Failure> {
+    pub(crate) async fn append(&self, name: &str, id: &str, request: Request) -> Result<Response, Failure> {
         let session = self.session(name, id)?;
         let mut upload = self.lock(&session).await?;
         check_range(&request, name, id, upload.hashing.size())?;
@@ -173,7 +171,7 @@ impl Uploads {
     }
 
     /// `PUT`: the last chunk, if any, and the digest of the whole.
-    pub(super) async fn finish(
+    pub(crate) async fn finish(
         &self,
         store: &Arc<Store>,
         name: &str,
@@ -196,7 +194,7 @@ impl Uploads {
     }
 
     /// `DELETE`: cancels an upload.
-    pub(super) fn cancel(&self, name: &str, id: &str) -> Result<Response, Failure> {
+    pub(crate) fn cancel(&self, name: &str, id: &str) -> Result<Response, Failure> {
         self.session(name, id)?;
         self.sessions().remove(id);
         Ok(empty(StatusCode::NO_CONTENT))
@@ -204,7 +202,7 @@ impl Uploads {
 
     /// Waits until no other request uses an upload.
     async fn lock<'a>(&self, session: &'a Session) -> Result<tokio::sync::MutexGuard<'a, Upload>, Failure> {
-        let locked = tokio::time::timeout(self.limits.header_timeout, session.upload.lock()).await;
+        let locked = tokio::time::timeout(self.limits.http.header_timeout, session.upload.lock()).await;
         let upload = locked.map_err(|_| {
             let message = "another request is writing to this upload";
             Failure::new(StatusCode::CONFLICT, Code::BlobUploadInvalid, message)
@@ -224,7 +222,7 @@ impl Uploads {
         }
         let Some(path) = &upload.file else { return Err(unknown()) };
         let mut file = OpenOptions::new().append(true).open(path)?;
-        let mut body = Incoming::new(request.into_body(), &self.limits);
+        let mut body = RequestReader::new(request.into_body());
         while let Some(chunk) = body.next().await? {
             let length = chunk.len() as u64;
             if upload.hashing.size() + length > self.limits.blob_bytes {
@@ -336,6 +334,6 @@ fn range_of(size: u64) -> String {
 }
 
 /// Returns the values of the query.
-pub(super) fn query(uri: &Uri) -> HashMap<String, String> {
-    Query::try_from_uri(uri).map(|Query(values)| values).unwrap_or_default()
+pub(crate) fn query(uri: &Uri) -> HashMap<String, String> {
+    form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned().collect()
 }

@@ -5,16 +5,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, StatusCode};
 use oci_spec::image::Digest;
 use tokio::sync::Semaphore;
 
 use super::error::Error;
 use super::response::{Code, Failure};
 use crate::layout::sha256;
+use crate::plain::io_error;
 use crate::registry::file;
 
 /// The maximum size of an htpasswd file in bytes.
@@ -30,7 +31,7 @@ const REMEMBERED: usize = 100;
 
 /// The users.
 #[derive(Debug)]
-pub(super) struct Users {
+pub(crate) struct Users {
     hashes: BTreeMap<String, String>,
     /// The digests of headers that were accepted.
     accepted: Mutex<VecDeque<Digest>>,
@@ -40,9 +41,9 @@ pub(super) struct Users {
 
 impl Users {
     /// Reads an htpasswd file.
-    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let fail = |reason: String| Error::File { path: path.to_owned(), reason };
-        let bytes = file::read(path, MAX_FILE).map_err(|error| fail(error.to_string()))?;
+        let bytes = file::read(path, MAX_FILE).map_err(|error| fail(io_error(&error)))?;
         let text = String::from_utf8(bytes).map_err(|_| fail("it is not UTF-8".into()))?;
         let mut hashes = BTreeMap::new();
         for (number, line) in text.lines().enumerate() {
@@ -70,28 +71,31 @@ impl Users {
     }
 
     /// Accepts a request with a user and its password.
-    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<(), Failure> {
-        let header = headers.get(AUTHORIZATION).map(axum::http::HeaderValue::as_bytes).unwrap_or_default();
-        if header.is_empty() || header.len() > MAX_HEADER {
-            return Err(unauthorized());
+    pub(crate) async fn check(&self, headers: &HeaderMap) -> Result<(), Failure> {
+        let header = headers.get(AUTHORIZATION).map(http::HeaderValue::as_bytes).unwrap_or_default();
+        if header.is_empty() {
+            return Err(unauthorized("a user and a password are required"));
+        }
+        if header.len() > MAX_HEADER {
+            return Err(unauthorized(REJECTED));
         }
         let digest = sha256(header);
         if self.accepted().contains(&digest) {
             return Ok(());
         }
-        let (user, password) = parse(header).ok_or_else(unauthorized)?;
+        let (user, password) = parse(header).ok_or_else(|| unauthorized(REJECTED))?;
         // An unknown user takes as long as a wrong password.
         let (hash, is_known) = match (self.hashes.get(&user), self.hashes.values().next()) {
             (Some(hash), _) => (hash.clone(), true),
             (None, Some(other)) => (other.clone(), false),
-            (None, None) => return Err(unauthorized()),
+            (None, None) => return Err(unauthorized(REJECTED)),
         };
-        let permit = self.hashing.acquire().await.map_err(|_| unauthorized())?;
+        let permit = self.hashing.acquire().await.map_err(|_| unauthorized(REJECTED))?;
         let verified =
             tokio::task::spawn_blocking(move || bcrypt::verify(password, &hash).unwrap_or(false)).await;
         drop(permit);
         if !(verified.unwrap_or(false) && is_known) {
-            return Err(unauthorized());
+            return Err(unauthorized(REJECTED));
         }
         let mut accepted = self.accepted();
         accepted.push_back(digest);
@@ -105,6 +109,9 @@ impl Users {
         self.accepted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// What a client is told whose user is unknown or whose password is wrong, without saying which.
+const REJECTED: &str = "the user name or the password is wrong";
 
 /// Returns whether a hash is bcrypt's, with a cost that a request can wait for.
 fn is_supported(hash: &str) -> bool {
@@ -123,8 +130,8 @@ fn parse(header: &[u8]) -> Option<(String, String)> {
     Some((user.to_owned(), password.to_owned()))
 }
 
-fn unauthorized() -> Failure {
-    Failure::new(StatusCode::UNAUTHORIZED, Code::Unauthorized, "a user and a password are required")
+fn unauthorized(message: &str) -> Failure {
+    Failure::new(StatusCode::UNAUTHORIZED, Code::Unauthorized, message)
         .with_header(WWW_AUTHENTICATE, "Basic realm=\"registry\"")
 }
 

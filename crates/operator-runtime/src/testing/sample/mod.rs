@@ -7,8 +7,10 @@ pub(crate) mod other;
 pub(crate) use kinds::{Bucket, Cluster, ClusterStatus, cluster, resource};
 
 use crate::admission::{Decision, Webhook};
-use crate::conditions::State;
-use crate::controller::{Children, Digests, Exists, Invalid, Observed, OwnerKind, Owns, Reconciler};
+use crate::conditions::ConditionStatus;
+use crate::controller::{
+    Children, Error, Exists, Invalid, Observed, OwnerKind, Reconciler, SkipUnchanged, Watches,
+};
 use crate::conversion::Conversion;
 use crate::crd::Crd;
 use crate::identity::Identity;
@@ -31,18 +33,18 @@ impl Reconciler for Clusters {
     type Object = Cluster;
     const FINALIZER: Option<&'static str> = Some("example.com/finalizer");
 
-    fn owns(&self, owns: &mut Owns) {
-        owns.child::<Deployment, Rollout>();
-        owns.child::<ConfigMap, Exists>().optional();
+    fn watches(&self, watches: &mut Watches) {
+        watches.child::<Deployment, Rollout>();
+        watches.child::<ConfigMap, Exists>().optional();
     }
 
-    fn desired(&self, _: &Cluster, _: &Observed) -> Result<Children, Invalid> {
+    fn desired(&self, _: &Cluster, _: &Observed) -> Result<Children, Error> {
         Ok(Children::new())
     }
 
     fn status(&self, cluster: &Cluster, observed: &Observed) -> ClusterStatus {
         let mut draft = observed.draft(cluster);
-        draft.set("Available", State::True, "Nothing", "");
+        draft.set("Available", ConditionStatus::True, "Nothing", "");
         draft.finish()
     }
 }
@@ -53,11 +55,11 @@ pub(crate) struct Buckets;
 impl Reconciler for Buckets {
     type Object = Bucket;
 
-    fn owns(&self, owns: &mut Owns) {
-        owns.child::<ConfigMap, Exists>();
+    fn watches(&self, watches: &mut Watches) {
+        watches.child::<ConfigMap, Exists>();
     }
 
-    fn desired(&self, _: &Bucket, _: &Observed) -> Result<Children, Invalid> {
+    fn desired(&self, _: &Bucket, _: &Observed) -> Result<Children, Error> {
         Ok(Children::new())
     }
 
@@ -72,29 +74,29 @@ pub(crate) struct Broken;
 impl Reconciler for Broken {
     type Object = Cluster;
 
-    fn owns(&self, _: &mut Owns) {}
+    fn watches(&self, _: &mut Watches) {}
 
-    fn desired(&self, _: &Cluster, _: &Observed) -> Result<Children, Invalid> {
-        Err(Invalid::new("spec.size: must be at least 1"))
+    fn desired(&self, _: &Cluster, _: &Observed) -> Result<Children, Error> {
+        Err(Invalid::new("spec.size: must be at least 1").into())
     }
 
     fn status(&self, cluster: &Cluster, observed: &Observed) -> ClusterStatus {
         observed.draft(cluster).finish()
     }
 
-    fn digests(&self) -> Option<Digests<Cluster>> {
-        Some(Digests::of(cluster(0)))
+    fn skip_unchanged(&self) -> Option<SkipUnchanged<Cluster>> {
+        Some(SkipUnchanged::new(cluster(0)))
     }
 }
 
 /// An operator with everything that shows in manifests and permissions.
 pub(crate) fn operator() -> Operator {
     Operator::new(IDENTITY)
-        .crd(Crd::of::<Cluster>().version::<old::Cluster>())
+        .crd(Crd::new::<Cluster>().version::<old::Cluster>())
         .controller(Clusters)
         .webhook(Webhook::defaulting::<Cluster>(|_| Decision::allowed()))
         .webhook(Webhook::validating::<Cluster>(|_| Decision::allowed()))
-        .webhook(Webhook::conversion(Conversion::<Cluster>::to_hub().spoke::<old::Cluster>()))
+        .webhook(Webhook::conversion(Conversion::<Cluster>::new().spoke::<old::Cluster>()))
         .sample(
             "example_v1_cluster.yaml",
             serde_json::json!({"apiVersion": "example.com/v1", "kind": "Cluster"}),

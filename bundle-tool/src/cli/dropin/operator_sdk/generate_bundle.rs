@@ -1,0 +1,140 @@
+//! `operator-sdk generate bundle`.
+//!
+//! Source: `internal/cmd/operator-sdk/generate/bundle` of operator-sdk v1.42.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use super::super::cobra::Matches;
+use super::super::equivalent::{Becomes, NativeCommand, same};
+use super::super::{Status, UsageError};
+use super::sdk_version;
+use crate::cli::generate::{bundle_as_operator_sdk, project_name};
+use olm_model::version;
+
+/// The default output directory.
+const DIRECTORY: &str = "bundle";
+
+/// The native command.
+pub(crate) const NATIVE: NativeCommand = NativeCommand::new(
+    &["generate", "bundle"],
+    &[
+        ("channels", Becomes::Same),
+        ("crds-dir", Becomes::Same),
+        ("default-channel", Becomes::Same),
+        ("deploy-dir", Becomes::Same),
+        ("extra-service-accounts", Becomes::IfSet),
+        ("input-dir", Becomes::Same),
+        ("kustomize-dir", Becomes::Same),
+        ("manifests", Becomes::IfSet),
+        ("metadata", Becomes::IfSet),
+        ("output-dir", Becomes::Same),
+        ("overwrite", Becomes::WithValue),
+        ("package", Becomes::Same),
+        ("quiet", Becomes::IfSet),
+        ("stdout", Becomes::IfSet),
+        ("use-image-digests", Becomes::IfSet),
+        ("version", Becomes::Same),
+    ],
+);
+
+pub(crate) fn run(matches: &Matches) -> Result<Status> {
+    if !matches.arguments.is_empty() {
+        bail!(UsageError(format!("command {} doesn't accept any arguments", matches.path)));
+    }
+    let is_quiet = matches.bool("quiet") || matches.bool("stdout");
+    let print =
+        |text: &str| -> io::Result<()> { if is_quiet { Ok(()) } else { writeln!(io::stdout(), "{text}") } };
+    let (manifests, metadata) = if matches.is_set("manifests") || matches.is_set("metadata") {
+        (matches.bool("manifests"), matches.bool("metadata"))
+    } else {
+        match matches.some("version") {
+            Some(version) => print(&format!("Generating bundle version {version}"))?,
+            None => print("Generating bundle")?,
+        }
+        (true, true)
+    };
+    check(matches)?;
+    let mut line = Vec::new();
+    for (name, value) in same(matches) {
+        let is_used = match name {
+            "crds-dir" => matches.some("deploy-dir").is_some(),
+            "output-dir" => !matches.bool("stdout"),
+            _ => true,
+        };
+        if is_used {
+            line.push(format!("--{name}={value}"));
+        }
+    }
+    let accounts = matches.list("extra-service-accounts");
+    if !accounts.is_empty() {
+        line.push(format!("--extra-service-accounts={}", accounts.join(",")));
+    }
+    line.push(format!("--overwrite={}", matches.bool("overwrite")));
+    for (name, is_set) in
+        [("manifests", manifests), ("metadata", metadata), ("stdout", matches.bool("stdout"))]
+    {
+        if is_set {
+            line.push(format!("--{name}"));
+        }
+    }
+    if matches.bool("use-image-digests") {
+        // Tags are resolved again, because a tag may have moved. Registries on this machine are reached without TLS.
+        line.extend(["--use-image-digests", "--update-image-digests", "--plain-http"].map(str::to_owned));
+    }
+    line.push("--quiet".to_owned());
+    let directory = matches.some("output-dir").unwrap_or(DIRECTORY);
+    if manifests {
+        print("Generating bundle manifests")?;
+        if matches.bool("use-image-digests") {
+            print("pinning image versions to digests instead of tags")?;
+        }
+    }
+    let status = bundle_as_operator_sdk(line, &format!("operator-sdk-{}", sdk_version()?))?.into();
+    if status == Status::SUCCESS {
+        if manifests {
+            print(&format!("Bundle manifests generated successfully in {directory}"))?;
+        }
+        if metadata {
+            print("Generating bundle metadata")?;
+        }
+    }
+    Ok(status)
+}
+
+/// Checks the flags.
+fn check(matches: &Matches) -> Result<()> {
+    let project = Path::new("PROJECT");
+    if matches.some("package").is_none() && !Path::new("Cargo.toml").exists() {
+        if !project.exists() {
+            bail!(UsageError(
+                "--package <name> must be set if PROJECT config file is not present".to_owned()
+            ));
+        }
+        if project_name(project)?.is_none() {
+            bail!(UsageError(
+                "--package <name> must be set if \"projectName\" is not set in the PROJECT config file"
+                    .to_owned()
+            ));
+        }
+    }
+    let invalid = |message: String| UsageError(format!("invalid command options: {message}"));
+    if let Some(text) = matches.some("version")
+        && let Err(error) = version::strict(text)
+    {
+        bail!(invalid(format!("{text} is not a valid semantic version: {error}")));
+    }
+    let is_legacy = matches.some("deploy-dir").is_some() || matches.some("crds-dir").is_some();
+    if matches.some("input-dir").is_some() && is_legacy {
+        bail!(invalid(
+            "only one of --input-dir or --deploy-dir (and optionally --crds-dir) may be set if not reading from stdin"
+                .to_owned()
+        ));
+    }
+    if matches.bool("stdout") && matches.some("output-dir").is_some() {
+        bail!(invalid("--output-dir cannot be set if writing to stdout".to_owned()));
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! Generates the owned CRDs of a base CSV from the API types of Go sources and their `//+operator-sdk:csv` markers.
+//!
+//! The sources are parsed without the Go toolchain. Only type declarations are read; functions, constants and variables are skipped.
+
+mod definitions;
+mod lexer;
+mod markers;
+mod parser;
+mod project;
+
+pub(crate) use definitions::apply;
+pub(crate) use project::resources;

@@ -1,0 +1,310 @@
+//! `operator-sdk generate kustomize manifests`: writes the base CSV, and a kustomization if none exists.
+//!
+//! An existing base is updated as operator-sdk updates it: it is decoded, completed and written again, sorted and without comments.
+//! In Go projects, the owned CRDs are generated from the API types that PROJECT lists, and their descriptors from markers.
+//!
+//! Source: `internal/cmd/operator-sdk/generate/kustomize/manifests.go` and
+//! `internal/generate/clusterserviceversion/bases/clusterserviceversion.go` of operator-sdk v1.42.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value as Json, json};
+
+use super::super::cobra::Matches;
+use super::super::equivalent::{Becomes, NativeCommand, Project};
+use super::super::{Status, UsageError, log, native};
+use super::golang;
+use crate::cli::generate::{project_layout, project_name};
+use kube_yaml::{Kind, Value};
+use olm_model::disk::file;
+
+/// The default input and output directory.
+const DIRECTORY: &str = "config/manifests";
+/// The maximum size of a base CSV or a PROJECT file in bytes.
+const MAX_FILE: u64 = 16 << 20;
+/// The versions of PROJECT files that are read.
+const PROJECT_VERSIONS: [&str; 2] = ["2", "3"];
+
+/// The native command, which reads no Go, and writes no kustomization.
+pub(crate) const NATIVE: NativeCommand = NativeCommand {
+    in_project: Some(in_project),
+    ..NativeCommand::new(
+        &["generate", "manifests"],
+        &[
+            ("apis-dir", Becomes::Omitted),
+            ("input-dir", Becomes::Missing("`generate manifests` updates the base in its output directory")),
+            ("interactive", Becomes::IfSet),
+            ("output-dir", Becomes::Named("kustomize-dir")),
+            ("package", Becomes::IfSet),
+            ("quiet", Becomes::IfSet),
+        ],
+    )
+};
+
+/// Returns the package of a project that the native command applies to.
+fn in_project(project: &Project) -> Result<Vec<String>, &'static str> {
+    if project.layout.is_empty() || is_go(&project.layout) {
+        return Err("`generate manifests` does not read the markers of Go types");
+    }
+    if !project.has_kustomization {
+        return Err("`generate manifests` does not write config/manifests/kustomization.yaml");
+    }
+    match &project.name {
+        Some(name) => Ok(vec![format!("--package={name}")]),
+        None => Err("`generate manifests` requires `--package`, because PROJECT has no projectName"),
+    }
+}
+
+/// Returns whether the plugins of a project include one for Go.
+fn is_go(layout: &str) -> bool {
+    layout.split(',').any(|plugin| plugin.starts_with("go."))
+}
+
+pub(crate) fn run(matches: &Matches) -> Result<Status> {
+    if !matches.arguments.is_empty() {
+        bail!(UsageError(format!("command {} doesn't accept any arguments", matches.path)));
+    }
+    let project = Path::new("PROJECT");
+    if !project.exists() {
+        bail!(UsageError(
+            "error reading configuration: PROJECT does not exist; run the command in a project".to_owned()
+        ));
+    }
+    check_version(project)?;
+    let layout = project_layout(project)?.unwrap_or_default();
+    let package = match matches.some("package") {
+        Some(package) => package.to_owned(),
+        None => project_name(project)?.map_or_else(directory_name, Ok)?,
+    };
+    if let Err(reason) = olm_rules::dns_label(&package) {
+        bail!("project name ({package}) is invalid: {reason}");
+    }
+    let input = matches.some("input-dir").unwrap_or(DIRECTORY);
+    let output = Path::new(matches.some("output-dir").unwrap_or(DIRECTORY));
+    let is_quiet = matches.bool("quiet");
+    if !is_quiet {
+        writeln!(io::stdout(), "Generating kustomize files in {}", output.display())?;
+    }
+    if layout.split(',').any(|plugin| plugin.contains("bundle-tool")) {
+        let kustomize = format!("--kustomize-dir={}", output.display());
+        return native(["generate", "manifests", "--quiet", &kustomize, &format!("--package={package}")], []);
+    }
+    let name = format!("bases/{package}.clusterserviceversion.yaml");
+    let existing = Path::new(input).join(&name);
+    let mut csv = if existing.exists() {
+        read(&existing, &package)?
+    } else {
+        if matches.is_set("interactive") && matches.bool("interactive") {
+            log::warn("--interactive has no effect: edit the base CSV");
+        }
+        new_base(&package)
+    };
+    prepare(&mut csv);
+    if is_go(&layout) || layout.is_empty() {
+        let apis = matches.some("apis-dir").unwrap_or("api");
+        golang::apply(&mut csv, Path::new(apis), &golang::resources(project)?)?;
+    }
+    let text = kube_yaml::emit(&csv);
+    std::fs::create_dir_all(output.join("bases"))
+        .with_context(|| format!("failed to write {}", output.join("bases").display()))?;
+    atomic_files::file(&output.join(&name), text.as_bytes())?;
+    let kustomization = output.join("kustomization.yaml");
+    if !kustomization.exists() {
+        atomic_files::file(
+            &kustomization,
+            kustomization_of(&package, layout.contains("go.kubebuilder")).as_bytes(),
+        )?;
+    }
+    if !is_quiet {
+        writeln!(io::stdout(), "Kustomize files generated successfully")?;
+    }
+    Ok(Status::SUCCESS)
+}
+
+/// Rejects a PROJECT file of an unsupported version.
+fn check_version(project: &Path) -> Result<()> {
+    let bytes = file::read_in_project(project, MAX_FILE).context("failed to read PROJECT")?;
+    let parsed = kube_yaml::parse(&bytes);
+    if let Some(error) = parsed.error {
+        bail!("PROJECT:{}:{}: {}", error.position.line, error.position.column, error.message);
+    }
+    let root = parsed.documents.first().map(kube_yaml::Tree::root);
+    let version = root.and_then(|root| kube_yaml::field(root, "version"));
+    match version {
+        Some(version) if !PROJECT_VERSIONS.contains(&version.text()) => {
+            let position = version.position();
+            bail!(
+                "PROJECT:{}:{}: version {:?} of the file is not supported: expected \"3\"",
+                position.line,
+                position.column,
+                version.text()
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the name of the current directory, in lower case.
+fn directory_name() -> Result<String> {
+    let directory = std::env::current_dir().context("failed to find the current directory")?;
+    Ok(directory.file_name().unwrap_or_default().to_string_lossy().to_lowercase())
+}
+
+/// Reads a base CSV.
+fn read(path: &Path, package: &str) -> Result<Json> {
+    let failed = || format!("error reading existing ClusterServiceVersion base {}", path.display());
+    let bytes = file::read_in_project(path, MAX_FILE).with_context(failed)?;
+    let parsed = kube_yaml::parse(&bytes);
+    if let Some(error) = parsed.error {
+        bail!("{}: {}:{}: {}", failed(), error.position.line, error.position.column, error.message);
+    }
+    let is_csv = |root: &Value<'_>| kube_yaml::string(*root, "kind") == "ClusterServiceVersion";
+    let root = parsed.documents.iter().map(kube_yaml::Tree::root).find(is_csv);
+    let root = root.with_context(|| format!("no ClusterServiceVersion manifest in {}", path.display()))?;
+    check_shape(path, root)?;
+    let mut csv = root.to_json();
+    let version = csv["spec"]["version"].as_str().unwrap_or("0.0.0").to_owned();
+    if let Some(name) = csv.pointer_mut("/metadata/name")
+        && *name == format!("{package}.vX.Y.Z")
+    {
+        *name = format!("{package}.v{version}").into();
+    }
+    Ok(csv)
+}
+
+/// Checks that the fields that are completed or generated have the types that they have in a CSV, as operator-sdk does when it decodes
+/// the file. Fields may be missing or null.
+fn check_shape(path: &Path, root: Value<'_>) -> Result<()> {
+    let expect = |value: Value<'_>, field: &str, kind: Kind| {
+        if value.kind() == kind || value.is_null() {
+            return Ok(());
+        }
+        let position = value.position();
+        bail!(
+            "{}:{}:{}: {field}: expected {kind}, found {}",
+            path.display(),
+            position.line,
+            position.column,
+            value.kind()
+        )
+    };
+    for (field, kind) in [
+        ("metadata", Kind::Object),
+        ("spec", Kind::Object),
+        ("spec.customresourcedefinitions", Kind::Object),
+        ("spec.customresourcedefinitions.owned", Kind::Array),
+        ("spec.customresourcedefinitions.required", Kind::Array),
+        ("spec.apiservicedefinitions", Kind::Object),
+        ("spec.provider", Kind::Object),
+        ("spec.install", Kind::Object),
+        ("spec.install.spec", Kind::Object),
+    ] {
+        let keys: Vec<&str> = field.split('.').collect();
+        if let Some(value) = root.dig(&keys) {
+            expect(value, field, kind)?;
+        }
+    }
+    let owned = root.dig(&["spec", "customresourcedefinitions", "owned"]);
+    for (index, item) in owned.into_iter().flat_map(Value::items).enumerate() {
+        expect(item, &format!("spec.customresourcedefinitions.owned[{index}]"), Kind::Object)?;
+    }
+    Ok(())
+}
+
+/// Completes a CSV as Go serializes it: fields without `omitempty` are written even if they are empty.
+fn prepare(csv: &mut Json) {
+    let Some(root) = csv.as_object_mut() else { return };
+    root.remove("status");
+    if let Some(metadata) = root.get_mut("metadata").and_then(Json::as_object_mut) {
+        metadata.retain(|key, value| key != "creationTimestamp" && !value.is_null());
+    }
+    let spec = root.entry("spec").or_insert_with(|| json!({}));
+    if spec.is_null() {
+        *spec = json!({});
+    }
+    let Some(spec) = spec.as_object_mut() else { return };
+    spec.retain(|key, value| key != "cleanup" && !value.is_null());
+    spec.entry("apiservicedefinitions").or_insert_with(|| json!({}));
+    spec.entry("customresourcedefinitions").or_insert_with(|| json!({}));
+    spec.entry("displayName").or_insert_with(|| "".into());
+    spec.entry("provider").or_insert_with(|| json!({}));
+    spec.entry("version").or_insert_with(|| "0.0.0".into());
+    let install = spec.entry("install").or_insert_with(|| json!({ "strategy": "" }));
+    if let Some(install) = install.as_object_mut() {
+        install.entry("strategy").or_insert_with(|| "".into());
+        if install.get("spec").is_none_or(|spec| *spec == json!({})) {
+            install.insert("spec".to_owned(), json!({ "deployments": null }));
+        }
+    }
+}
+
+/// Returns the base CSV of a project that has none.
+fn new_base(package: &str) -> Json {
+    let display = display_name(package);
+    json!({
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {
+            "name": format!("{package}.v0.0.0"),
+            "namespace": "placeholder",
+            "annotations": { "capabilities": "Basic Install", "alm-examples": "[]" },
+        },
+        "spec": {
+            "displayName": display,
+            "description": format!("{display} description. TODO."),
+            "provider": { "name": "Provider Name", "url": "https://your.domain" },
+            "maintainers": [{ "name": "Maintainer Name", "email": "your@email.com" }],
+            "links": [{ "name": display, "url": format!("https://{package}.domain") }],
+            "maturity": "alpha",
+            "keywords": [package],
+            "icon": [{ "base64data": "", "mediatype": "" }],
+            "installModes": [
+                { "type": "OwnNamespace", "supported": false },
+                { "type": "SingleNamespace", "supported": false },
+                { "type": "MultiNamespace", "supported": false },
+                { "type": "AllNamespaces", "supported": true },
+            ],
+        },
+    })
+}
+
+/// Returns a name as capitalized words: `memcached-operator` is `Memcached Operator`, and `MemcachedRS` is
+/// `Memcached RS`.
+pub(crate) fn display_name(name: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for part in name.split(['.', '-', '_', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
+        let mut word = String::new();
+        for char in part.chars() {
+            if char.is_uppercase() && word.chars().last().is_some_and(|last| !last.is_uppercase()) {
+                words.push(std::mem::take(&mut word));
+            }
+            word.push(char);
+        }
+        words.push(word);
+    }
+    let capitalized = words.iter().map(|word| {
+        let mut chars = word.chars();
+        chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
+    });
+    capitalized.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the kustomization of a project that has none.
+fn kustomization_of(package: &str, has_webhooks: bool) -> String {
+    let mut out = format!(
+        "# The resources that a bundle is generated from.\nresources:\n- bases/{package}.clusterserviceversion.yaml\n\
+         - ../default\n- ../samples\n- ../scorecard\n"
+    );
+    if has_webhooks {
+        out.push_str(
+            "\n# OLM creates the certificate of webhooks: with webhooks, enable this patch, which removes the volume of the\n\
+             # certificate from the Deployment.\n#patches:\n#- target:\n#    group: apps\n#    version: v1\n#    kind: Deployment\n\
+             #    name: controller-manager\n#    namespace: system\n#  patch: |-\n#    - op: remove\n\
+             #      path: /spec/template/spec/containers/0/volumeMounts/0\n#    - op: remove\n\
+             #      path: /spec/template/spec/volumes/0\n",
+        );
+    }
+    out
+}

@@ -1,0 +1,177 @@
+//! `opm alpha render-template` and `opm alpha convert-template`.
+//!
+//! Source: `cmd/opm/alpha/template/render.go` and `alpha/template/converter` of operator-registry v1.73.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde_json::{Map, Value as Json, json};
+
+use super::super::cobra::Matches;
+use super::super::equivalent::{Becomes, NativeCommand};
+use super::super::registries::registries;
+use super::super::{Status, UsageError};
+use super::mermaid;
+use super::output::{Format, INSECURE};
+use super::render::level;
+use crate::cli::rendering::Rendering;
+use crate::cli::runtime::SharedRuntime;
+use crate::cli::stdin;
+use olm_catalog::template::{Bundles, Template};
+use olm_model::disk::file;
+use olm_model::read::catalog as reader;
+use olm_model::read::catalog::{Content, Limits, Source};
+
+/// The maximum size of a template in bytes.
+const MAX_TEMPLATE: u64 = 16 << 20;
+/// The types of templates, with their schemas.
+const TYPES: [(&str, &str); 3] =
+    [("basic", "olm.template.basic"), ("semver", "olm.semver"), ("substitutes", "olm.template.substitutes")];
+
+/// The native command of `alpha render-template`.
+pub(crate) const NATIVE: NativeCommand = NativeCommand {
+    added: &[("--migrate-level none", &["migrate-level"])],
+    ..NativeCommand::new(
+        &["catalog", "template"],
+        &[
+            ("migrate-level", Becomes::IfSet),
+            (
+                "output",
+                Becomes::IfValue(
+                    |format| matches!(format, "json" | "yaml"),
+                    "`catalog graph --output mermaid` draws the graph of a catalog",
+                ),
+            ),
+            ("skip-tls", INSECURE),
+            ("skip-tls-verify", INSECURE),
+            ("use-http", INSECURE),
+        ],
+    )
+};
+
+pub(crate) fn render(matches: &Matches) -> Result<Status> {
+    let schema = |name: &str| TYPES.iter().find(|(other, _)| *other == name).map(|(_, schema)| *schema);
+    let (wanted, path) = match &matches.arguments[..] {
+        [] => (None, "-"),
+        [one] => schema(one).map_or((None, one.as_str()), |schema| (Some(schema), "-")),
+        [name, path, ..] => match schema(name) {
+            Some(schema) => (Some(schema), path.as_str()),
+            None => bail!(UsageError(format!(
+                "invalid template type {name:?}, must be one of: [basic semver substitutes]"
+            ))),
+        },
+    };
+    let output = matches.text("output");
+    let format = match output {
+        "mermaid" => None,
+        "json" | "yaml" => Some(Format::of(matches)?),
+        _ => bail!(UsageError(format!("invalid --output value {output:?}, expected (json|yaml|mermaid)"))),
+    };
+    let level = level(matches)?;
+    let failed = || format!("failed to read the template {path}");
+    let template = read(path, wanted).with_context(failed)?;
+    let images = template.images();
+    let registries = registries(matches, images.iter().copied())?;
+    let (rendering, runtime) = (Rendering::at(level), SharedRuntime::default());
+    let mut bundles = Bundles::new();
+    for &image in &images {
+        let rendered = rendering.rendered(image, Some(image), &registries, &runtime);
+        bundles.insert(image.to_owned(), rendered.with_context(|| format!("failed to render {image}"))?);
+    }
+    drop(images);
+    let catalog = template.build(&bundles).context("rendering template")?;
+    if let Some(format) = format {
+        format.print(&catalog)?;
+    } else {
+        let options = mermaid::Options { with_v0_semantics: true, ..mermaid::Options::default() };
+        let mut out = io::BufWriter::with_capacity(64 << 10, io::stdout().lock());
+        mermaid::write(&catalog, &options, &mut out)?;
+        out.flush()?;
+    }
+    Ok(Status::SUCCESS)
+}
+
+/// Reads a template, which must have the schema `wanted` if one is given.
+fn read(path: &str, wanted: Option<&str>) -> Result<Template> {
+    let bytes = read_input(path)?;
+    let parsed = kube_yaml::parse(&bytes);
+    let Some(tree) = parsed.documents.first() else {
+        return Err(match parsed.error {
+            Some(error) => anyhow!("{}:{}: {}", error.position.line, error.position.column, error.message),
+            None => anyhow!("the template is empty"),
+        });
+    };
+    let root = tree.root();
+    let schema = kube_yaml::string(root, "schema");
+    if let Some(wanted) = wanted.filter(|wanted| *wanted != schema) {
+        bail!("template has unknown schema ({schema:?}), should be {wanted:?}");
+    }
+    Ok(Template::read(root)?)
+}
+
+fn read_input(path: &str) -> Result<Vec<u8>> {
+    Ok(if path == "-" {
+        stdin::read(MAX_TEMPLATE)?
+    } else {
+        file::read_in_project(Path::new(path), MAX_TEMPLATE)?
+    })
+}
+
+/// Prints a template of a catalog: its blobs. A basic template keeps only the image of each bundle.
+pub(crate) fn convert(matches: &Matches) -> Result<Status> {
+    let format = Format::of(matches)?;
+    let path = match matches.argument(0) {
+        "" => "-",
+        path => path,
+    };
+    let substitutes = matches.command.name == "substitutes";
+    let failed = || format!("converting {path}");
+    let bytes = read_input(path).with_context(failed)?;
+    // opm converts YAML to JSON, which sorts keys; JSON is kept as it is.
+    let is_yaml = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{');
+    let source = Source { name: path.into(), content: Content::Bytes(bytes) };
+    let documents = reader::documents([source], Limits::default(), |document| {
+        document.content.map(|parsed| parsed.tree.root().to_json()).map_err(|error| error.to_string())
+    })
+    .with_context(failed)?;
+    let mut entries = Vec::with_capacity(documents.len());
+    for document in documents {
+        let mut blob = document.map_err(|reason| anyhow!(reason)).with_context(failed)?;
+        let text = |key: &str| blob[key].as_str().unwrap_or_default().to_owned();
+        if text("schema").is_empty() {
+            bail!("{path}: a document has no schema");
+        }
+        if text("schema") == "olm.bundle" && !substitutes {
+            blob = json!({ "schema": "olm.bundle", "image": text("image") });
+        } else if is_yaml {
+            blob.sort_all_objects();
+        }
+        entries.push(blob);
+    }
+    let schema =
+        TYPES.iter().find(|(name, _)| *name == matches.command.name).map_or("", |(_, schema)| schema);
+    let mut template =
+        Map::from_iter([("schema".to_owned(), schema.into()), ("entries".to_owned(), Json::Array(entries))]);
+    if substitutes {
+        template.insert("substitutions".to_owned(), Json::Array(Vec::new()));
+    }
+    let template = Json::Object(template);
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match format {
+        Format::Json => {
+            let mut text = Vec::new();
+            kube_yaml::go_json::write_in_order_with(&template, "    ", &mut text)?;
+            // Go escapes these characters because of their meaning in HTML. In JSON, they occur in strings only.
+            let text = String::from_utf8_lossy(&text);
+            writeln!(
+                out,
+                "{}",
+                text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+            )?;
+        }
+        Format::Yaml => writeln!(out, "---\n{}", kube_yaml::emit(&template))?,
+    }
+    out.flush()?;
+    Ok(Status::SUCCESS)
+}

@@ -1,0 +1,176 @@
+//! What `migrate-project` prints: the calls, notes, and the changes as a diff.
+
+use std::io::{self, Write as _};
+
+use anyhow::Result;
+use serde::Serialize;
+use similar::TextDiff;
+
+use crate::cli::fix_outcome::write_diff;
+use crate::terminal::{CODE, HEADING, NOTE, Styled, WARNING, stderr, stdout};
+use kube_yaml::text::{counted, printable, write_json};
+
+/// A remark on a line that is not changed.
+#[derive(Debug, Clone, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Note {
+    pub(super) file: String,
+    pub(super) line: usize,
+    pub(super) severity: Severity,
+    pub(super) message: String,
+}
+
+/// Whether a note needs a decision.
+#[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Severity {
+    Warning,
+    Note,
+}
+
+impl Note {
+    pub(super) fn warning(file: &str, line: usize, message: String) -> Self {
+        Self { file: file.to_owned(), line, severity: Severity::Warning, message }
+    }
+
+    pub(super) fn info(file: &str, line: usize, message: String) -> Self {
+        Self { file: file.to_owned(), line, severity: Severity::Note, message }
+    }
+}
+
+/// A call, as it is printed.
+#[derive(Debug, Serialize)]
+pub(super) struct CallRow {
+    pub(super) file: String,
+    pub(super) line: usize,
+    pub(super) tool: &'static str,
+    pub(super) call: String,
+    pub(super) result: CallResult,
+    /// The line that replaces it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) replacement: Option<String>,
+    /// Why there is no native command, or no replacement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum CallResult {
+    /// A native command.
+    Native,
+    /// `bundle-tool operator-sdk` or `bundle-tool opm` with the same arguments.
+    Adapter,
+    /// No change.
+    Kept,
+}
+
+/// A file that changes.
+#[derive(Debug)]
+pub(super) struct FileChange {
+    pub(super) path: String,
+    pub(super) old: String,
+    pub(super) new: String,
+}
+
+/// What was found in a project.
+#[derive(Debug)]
+pub(super) struct Report {
+    pub(super) calls: Vec<CallRow>,
+    pub(super) notes: Vec<Note>,
+    pub(super) changes: Vec<FileChange>,
+}
+
+#[derive(Serialize)]
+struct Document<'r> {
+    version: u32,
+    calls: &'r [CallRow],
+    notes: &'r [Note],
+    changed: Vec<&'r str>,
+    diff: String,
+}
+
+impl FileChange {
+    fn diff(&self) -> String {
+        let diff = TextDiff::from_lines(self.old.as_str(), self.new.as_str());
+        let names = (format!("a/{}", self.path), format!("b/{}", self.path));
+        diff.unified_diff().context_radius(3).header(&names.0, &names.1).to_string()
+    }
+}
+
+impl Report {
+    /// Prints the calls and notes, and the changes as a diff.
+    pub(super) fn print_text(&self) -> Result<()> {
+        let mut out = io::BufWriter::new(stdout().lock());
+        for row in &self.calls {
+            let place = format!("{}:{}:", row.file, row.line);
+            writeln!(out, "{} {}", Styled(HEADING, printable(&place)), printable(&row.call))?;
+            if let Some(replacement) = &row.replacement {
+                writeln!(out, "  {:<8} {}", "becomes:", Styled(CODE, printable(replacement)))?;
+            }
+            match (row.result, &row.reason) {
+                (CallResult::Kept, Some(reason)) => writeln!(out, "  {:<8} {}", "kept:", printable(reason))?,
+                (_, Some(reason)) => writeln!(out, "  {:<8} {}", "reason:", printable(reason))?,
+                (_, None) => {}
+            }
+        }
+        if !self.notes.is_empty() {
+            writeln!(out)?;
+        }
+        for note in &self.notes {
+            let label = if note.severity == Severity::Warning { WARNING } else { NOTE };
+            let place = format!("{}:{}:", note.file, note.line);
+            writeln!(out, "{} {label} {}", printable(&place), printable(&note.message))?;
+        }
+        if !self.changes.is_empty() {
+            writeln!(out)?;
+        }
+        out.flush()?;
+        drop(out);
+        self.print_diff()
+    }
+
+    /// Prints the changes as a diff.
+    pub(super) fn print_diff(&self) -> Result<()> {
+        let mut out = io::BufWriter::new(stdout().lock());
+        for change in &self.changes {
+            write_diff(&change.diff(), &mut out)?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Prints everything as one JSON document.
+    pub(super) fn print_json(&self) -> Result<()> {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        let document = Document {
+            version: 1,
+            calls: &self.calls,
+            notes: &self.notes,
+            changed: self.changes.iter().map(|change| change.path.as_str()).collect(),
+            diff: self.changes.iter().map(FileChange::diff).collect(),
+        };
+        write_json(&document, &mut out)?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Prints the numbers of calls to standard error.
+    pub(super) fn print_summary(&self, is_written: bool) -> Result<()> {
+        let count = |result: CallResult| self.calls.iter().filter(|row| row.result == result).count();
+        let (native, adapter) = (count(CallResult::Native), count(CallResult::Adapter));
+        let mut err = stderr().lock();
+        write!(
+            err,
+            "{}: {native} become native commands, {adapter} run through `bundle-tool operator-sdk` or `bundle-tool opm`, {} kept",
+            counted(self.calls.len(), "call"),
+            count(CallResult::Kept)
+        )?;
+        match (self.changes.len(), is_written) {
+            (0, _) => writeln!(err)?,
+            (files, true) => writeln!(err, "; wrote {}", counted(files, "file"))?,
+            (files, false) => writeln!(err, "; --write changes {}", counted(files, "file"))?,
+        }
+        Ok(())
+    }
+}

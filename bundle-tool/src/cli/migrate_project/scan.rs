@@ -1,0 +1,229 @@
+//! Finds the calls in all files of a project.
+
+use std::ops::Range;
+
+use super::calls::{Call, Context, Found, Outcome, Place};
+use super::files::{File, Kind};
+use super::makefile::{self, Makefile};
+use super::report::Note;
+use super::shell::{self, Command, Dialect};
+use super::variables::{Definition, Variables};
+use super::{dockerfile, yaml};
+use crate::cli::dropin::{Project, Tool};
+
+/// What is found in the files of a project.
+pub(crate) struct Scan<'p> {
+    pub(crate) files: &'p [File],
+    pub(crate) project: &'p Project,
+    /// The Makefiles among the files.
+    pub(crate) makefiles: Vec<Option<Makefile>>,
+    pub(crate) variables: Variables,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) notes: Vec<Note>,
+}
+
+impl<'p> Scan<'p> {
+    pub(crate) fn new(files: &'p [File], project: &'p Project, notes: Vec<Note>) -> Self {
+        let mut variables = Variables::default();
+        let mut makefiles = Vec::with_capacity(files.len());
+        for (file, content) in files.iter().enumerate() {
+            let text = &content.text;
+            let is_make = content.kind == Kind::Makefile;
+            let mut add = |name: &str, start: usize, value: Range<usize>| {
+                let text = text[value.clone()].to_owned();
+                let definition = Definition { file, start, value, text, is_make };
+                variables.add(name, definition);
+            };
+            let makefile = (content.kind == Kind::Makefile).then(|| makefile::parse(text));
+            for definition in makefile.iter().flat_map(|makefile| &makefile.definitions) {
+                if !definition.is_command {
+                    add(&definition.name, definition.start, definition.value.clone());
+                }
+            }
+            if content.kind == Kind::Shell {
+                for command in shell::commands(text, 0..text.len(), Dialect::Shell) {
+                    for (name, value) in assignments(text, &command) {
+                        add(name, value.start - name.len() - 1, without_quotes(text, value));
+                    }
+                }
+            }
+            makefiles.push(makefile);
+        }
+        Self { files, project, makefiles, variables, calls: Vec::new(), notes }
+    }
+
+    /// Finds the calls in a file.
+    pub(crate) fn file(&mut self, file: usize) {
+        let content = &self.files[file];
+        let text = content.text.as_str();
+        match content.kind {
+            Kind::Makefile => self.makefile(file),
+            Kind::Shell => self.script(file, 0..text.len(), Dialect::Shell, Place::Script),
+            Kind::Pipeline | Kind::Tekton => {
+                let found = yaml::scripts(text);
+                if found.is_incomplete {
+                    let reason = "not searched completely: the file is not valid YAML".to_owned();
+                    self.notes.push(Note::warning(&content.path, 1, reason));
+                }
+                for (range, dialect) in found.texts {
+                    self.script(file, range, dialect, Place::Script);
+                }
+                for list in &found.lists {
+                    self.list(file, list);
+                }
+                for (range, script) in found.escaped {
+                    if Tool::ALL.iter().any(|tool| script.contains(tool.name())) {
+                        let line = content.line(range.start);
+                        let reason = "this script contains escapes and is kept: write it as a block (`|`)";
+                        self.notes.push(Note::warning(&content.path, line, reason.to_owned()));
+                    }
+                }
+            }
+            Kind::Dockerfile => {
+                let found = dockerfile::parse(text);
+                for (range, is_tool_image) in found.scripts {
+                    let place = if is_tool_image { Place::ToolImage } else { Place::Script };
+                    self.script(file, range, Dialect::Shell, place);
+                }
+                for list in &found.lists {
+                    self.list(file, list);
+                }
+                for (at, image) in found.images {
+                    let message = format!(
+                        "uses the image {image}; `bundle-tool push catalog DIR IMAGE` and `push bundle DIR IMAGE` push images without \
+                         a Dockerfile"
+                    );
+                    self.notes.push(Note::info(&content.path, content.line(at), message));
+                }
+            }
+        }
+    }
+
+    fn makefile(&mut self, file: usize) {
+        let text = self.files[file].text.as_str();
+        let Some(makefile) = self.makefiles[file].take() else { return };
+        for (index, rule) in makefile.rules.iter().enumerate() {
+            let download = self.download_of_rule(file, &makefile, index);
+            for line in &rule.recipe {
+                let before = self.calls.len();
+                self.script(file, line.clone(), Dialect::Make, Place::Recipe(index));
+                for call in &mut self.calls[before..] {
+                    if download == Some(call.tool) {
+                        call.outcome = Outcome::Kept("part of the rule that downloads the tool".to_owned());
+                    }
+                }
+            }
+        }
+        for line in &makefile.canned {
+            self.script(file, line.clone(), Dialect::Make, Place::Script);
+        }
+        for definition in makefile.definitions.iter().filter(|definition| definition.is_command) {
+            self.script(file, definition.value.clone(), Dialect::Make, Place::Expanded);
+        }
+        let values = makefile.definitions.iter().filter(|definition| !definition.is_command);
+        for range in makefile.expanded.iter().chain(values.map(|definition| &definition.value)) {
+            for command in shell::commands_of_functions(text, range.clone()) {
+                self.command(file, &command, Place::Expanded);
+            }
+        }
+        self.makefiles[file] = Some(makefile);
+    }
+
+    /// Finds the calls in a script.
+    fn script(&mut self, file: usize, range: Range<usize>, dialect: Dialect, place: Place) {
+        let content = &self.files[file];
+        for command in shell::commands(&content.text, range, dialect) {
+            self.command(file, &command, place);
+            let (Some(first), Some(last)) = (command.words.first(), command.words.last()) else { continue };
+            let is_recipe = matches!(place, Place::Recipe(_));
+            if let Some(tool) = download(&content.text[first.start..last.end]).filter(|_| !is_recipe) {
+                let message = format!(
+                    "downloads {0}: download bundle-tool instead; a link to it with the name {0} accepts calls that are kept",
+                    tool.name()
+                );
+                self.notes.push(Note::info(&content.path, content.line(first.start), message));
+            }
+        }
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context { files: self.files, variables: &self.variables, project: self.project }
+    }
+
+    fn command(&mut self, file: usize, command: &Command, place: Place) {
+        match self.context().call(file, command, place) {
+            Some(Found::Call(call)) => self.calls.push(*call),
+            Some(Found::Unresolved(tool, name, at)) => {
+                let content = &self.files[file];
+                let message = format!(
+                    "cannot tell whether `{name}` is {0}, so the line is kept: define it as a path that ends with {0}, or change \
+                     the line manually",
+                    tool.name()
+                );
+                self.notes.push(Note::warning(&content.path, content.line(at), message));
+            }
+            None => {}
+        }
+    }
+
+    fn list(&mut self, file: usize, list: &[(Range<usize>, String)]) {
+        let call = self.context().list(file, list);
+        self.calls.extend(call);
+    }
+
+    /// Returns the tool that the recipe of a rule downloads.
+    pub(crate) fn download_of_rule(&self, file: usize, makefile: &Makefile, rule: usize) -> Option<Tool> {
+        let text = &self.files[file].text;
+        makefile.rules[rule].recipe.iter().find_map(|line| download(&text[line.clone()]))
+    }
+}
+
+/// Returns the tool that a command downloads.
+fn download(command: &str) -> Option<Tool> {
+    const PROGRAMS: [&str; 7] =
+        ["curl", "wget", "go install", "go get", "go-install-tool", "go-get-tool", "gh release"];
+    if !PROGRAMS.iter().any(|program| command.contains(program)) {
+        return None;
+    }
+    // The releases of operator-sdk also contain other programs.
+    let is_program = |(at, name): (usize, &str)| !command[at + name.len()..].starts_with('/');
+    let has_variable =
+        |name: &str| [format!("$({name})"), format!("${{{name}}}")].iter().any(|word| command.contains(word));
+    let has_word =
+        |name: &str| command.split(|char: char| !char.is_ascii_alphanumeric()).any(|part| part == name);
+    if command.match_indices("operator-sdk").any(is_program) || has_variable("OPERATOR_SDK") {
+        Some(Tool::OperatorSdk)
+    } else if command.contains("operator-registry") || has_word("opm") || has_variable("OPM") {
+        Some(Tool::Opm)
+    } else {
+        None
+    }
+}
+
+/// Returns the assignments at the beginning of a command of a script: names, and the ranges of values.
+fn assignments<'t>(text: &'t str, command: &Command) -> Vec<(&'t str, Range<usize>)> {
+    let mut found = Vec::new();
+    for word in &command.words {
+        let raw = &text[word.clone()];
+        if matches!(raw, "export" | "local" | "readonly" | "declare") || raw.starts_with('-') {
+            continue;
+        }
+        match raw.split_once('=') {
+            Some((name, _)) if name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_') => {
+                found.push((name, word.start + name.len() + 1..word.end));
+            }
+            _ => break,
+        }
+    }
+    found
+}
+
+/// Returns the range of a value without the quotes around it.
+fn without_quotes(text: &str, value: Range<usize>) -> Range<usize> {
+    let raw = &text[value.clone()];
+    let inner = ['"', '\''].iter().find_map(|quote| raw.strip_prefix(*quote)?.strip_suffix(*quote));
+    match inner {
+        Some(inner) if !inner.contains(['"', '\'', '\\']) => value.start + 1..value.end - 1,
+        _ => value,
+    }
+}

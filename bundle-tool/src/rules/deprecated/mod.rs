@@ -1,6 +1,0 @@
-//! The suite `deprecated-apis`: APIs that were removed from Kubernetes.
-
-super::rule::rule_files! {
-    removed_api,
-    removed_api_possible,
-}

@@ -1,0 +1,91 @@
+//! Colors of what the program prints itself, in the styles of clap's errors.
+//!
+//! Whether a stream gets colors is decided once, by `--color`, `NO_COLOR` and the terminal: [`stdout`] and [`stderr`] remove them
+//! where they are not wanted.
+
+use std::fmt;
+use std::io::{Stderr, Stdout};
+
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
+use clap::ValueEnum;
+use clap::builder::styling::{AnsiColor, Color as StyleColor, Style};
+
+/// When colors are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On terminals, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Color {
+    /// Makes this the choice of the whole program.
+    pub(crate) fn apply(self) {
+        match self {
+            Self::Auto => ColorChoice::Auto,
+            Self::Always => ColorChoice::Always,
+            Self::Never => ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+/// Standard output, without colors where they are not wanted.
+pub(crate) fn stdout() -> AutoStream<Stdout> {
+    anstream::stdout()
+}
+
+/// Standard error, without colors where they are not wanted.
+pub(crate) fn stderr() -> AutoStream<Stderr> {
+    anstream::stderr()
+}
+
+/// Returns whether a stream gets colors.
+pub(crate) fn has_color(stream: &impl RawStream) -> bool {
+    AutoStream::choice(stream) != ColorChoice::Never
+}
+
+/// Text in a style.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Styled<T>(pub(crate) Style, pub(crate) T);
+
+impl<T: fmt::Display> fmt::Display for Styled<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(style, text) = self;
+        write!(f, "{style}{text}{style:#}")
+    }
+}
+
+const fn bold(color: AnsiColor) -> Style {
+    color_of(color).bold()
+}
+
+const fn color_of(color: AnsiColor) -> Style {
+    Style::new().fg_color(Some(StyleColor::Ansi(color)))
+}
+
+/// A heading.
+pub(crate) const HEADING: Style = Style::new().bold();
+/// A place in a diff.
+pub(crate) const PLACE: Style = color_of(AnsiColor::Cyan);
+/// Code, and what can be typed.
+pub(crate) const CODE: Style = color_of(AnsiColor::Cyan);
+/// What is added, or good.
+pub(crate) const ADDED: Style = color_of(AnsiColor::Green);
+/// What is removed, or bad.
+pub(crate) const REMOVED: Style = color_of(AnsiColor::Red);
+
+/// The first word of an error.
+pub(crate) const ERROR: Styled<&str> = Styled(bold(AnsiColor::Red), "error:");
+/// The first word of a warning.
+pub(crate) const WARNING: Styled<&str> = Styled(bold(AnsiColor::Yellow), "warning:");
+/// The first word of a note.
+pub(crate) const NOTE: Styled<&str> = Styled(bold(AnsiColor::Green), "note:");
+/// The first word of what is wrong on a cluster.
+pub(crate) const PROBLEM: Styled<&str> = Styled(bold(AnsiColor::Red), "problem:");
+/// The first word of an instruction.
+pub(crate) const HELP: Styled<&str> = Styled(bold(AnsiColor::Cyan), "help:");

@@ -1,0 +1,183 @@
+//! Text from a registry on its way into a message: without secrets, control characters or excess.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+
+/// Maximum number of characters of foreign text in one message.
+const MAX_TEXT: usize = 300;
+/// Stands in messages where a secret was.
+const MASK: &str = "***";
+
+/// The secrets of a session. A registry may echo them in anything it sends, so [`Secrets::clean`] removes them from
+/// whatever becomes part of a message. Clones share the same secrets.
+#[derive(Clone, Default)]
+pub(crate) struct Secrets(Arc<Mutex<BTreeSet<String>>>);
+
+impl Secrets {
+    /// Adds a secret, with the forms in which it travels: base64, percent-encoded and inside JSON.
+    pub(crate) fn add(&self, secret: &str) {
+        if secret.is_empty() {
+            return;
+        }
+        let mut forms = vec![secret.to_owned(), percent_encoded(secret)];
+        forms.push(serde_json::Value::from(secret).to_string().trim_matches('"').to_owned());
+        for engine in [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD] {
+            forms.push(engine.encode(secret));
+        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(forms);
+    }
+
+    /// Returns `text` on one line, with secrets masked, control characters escaped and the excess cut off.
+    pub(crate) fn clean(&self, text: &str) -> String {
+        shorten(&escape(&self.mask(text)))
+    }
+
+    fn mask(&self, text: &str) -> String {
+        let secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // The longest first: a secret may contain another one.
+        let mut longest_first: Vec<&String> = secrets.iter().collect();
+        longest_first.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        longest_first.into_iter().fold(text.to_owned(), |text, secret| {
+            if text.contains(secret.as_str()) { text.replace(secret.as_str(), MASK) } else { text }
+        })
+    }
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Secrets(***)")
+    }
+}
+
+/// An address or a name from a user or a server. It is shown without what may be a secret: user, password, query and fragment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Address<'a>(pub(crate) &'a str);
+
+impl std::fmt::Display for Address<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (scheme, rest) = match self.0.split_once("://") {
+            Some((scheme, rest)) => (format!("{scheme}://"), rest),
+            None => (String::new(), self.0),
+        };
+        // A password may contain anything, so it ends at the last `@` that does not begin a digest.
+        let is_digest = |text: &str| {
+            text.split_once(':').is_some_and(|(algorithm, hex)| {
+                !hex.is_empty()
+                    && algorithm.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+                    && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
+            })
+        };
+        let mut user_ends = rest.rmatch_indices('@').map(|(at, _)| at);
+        let rest = match user_ends.find(|at| !is_digest(&rest[at + 1..])) {
+            Some(at) => format!("{MASK}@{}", &rest[at + 1..]),
+            None => rest.to_owned(),
+        };
+        let shown = rest.split(['?', '#']).next().unwrap_or_default();
+        formatter.write_str(&escape(&format!("{scheme}{shown}")))
+    }
+}
+
+/// Returns `text` with whitespace collapsed, and characters escaped that change how a terminal shows what follows.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len().min(4 * MAX_TEXT));
+    for word in text.split([' ', '\t', '\r', '\n']).filter(|word| !word.is_empty()) {
+        if !escaped.is_empty() {
+            escaped.push(' ');
+        }
+        for c in word.chars() {
+            if c.is_control() || is_formatting(c) {
+                // Writing into a string cannot fail.
+                let _ = write!(escaped, "{}", c.escape_unicode());
+            } else {
+                escaped.push(c);
+            }
+        }
+        if escaped.len() > 4 * MAX_TEXT {
+            break;
+        }
+    }
+    escaped
+}
+
+/// True for characters that are invisible, break lines or change the direction of what follows.
+fn is_formatting(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Returns `text` as a value of a query (RFC 3986).
+pub(crate) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing into a string cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn address_is_shown_without_secrets() {
+        let digest = format!("quay.io/a@sha256:{}", "0".repeat(64));
+        for (address, shown) in [
+            ("quay.io/a:v1", "quay.io/a:v1"),
+            (&digest, &digest),
+            ("alice:hunter2@quay.io/a", "***@quay.io/a"),
+            ("alice:hun/ter2@x@quay.io/a", "***@quay.io/a"),
+            ("https://alice:hunter2@quay.io/a?token=hunter2#hunter2", "https://***@quay.io/a"),
+            ("https://quay.io/a?token=hunter2@x", "https://***@x"),
+            (&format!("alice:hunter2@{digest}"), &format!("***@{digest}")),
+        ] {
+            assert_eq!(Address(address).to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn secret_is_masked_in_every_form() {
+        let secrets = Secrets::default();
+        secrets.add("hunter2+\"x");
+        secrets.add("user:hunter2+\"x");
+        secrets.add("");
+        for echoed in [
+            "hunter2+\"x",
+            "hunter2%2B%22x",
+            r#"hunter2+\"x"#,
+            &STANDARD.encode("user:hunter2+\"x"),
+            &URL_SAFE_NO_PAD.encode("hunter2+\"x"),
+        ] {
+            let text = secrets.clean(&format!("you sent {echoed}, really"));
+            assert_eq!(text, "you sent ***, really", "{echoed}");
+        }
+        // Masked before it is shortened: no part of a secret is left at the end.
+        let long = format!("{}hunter2+\"x", "a".repeat(MAX_TEXT - 4));
+        assert!(!secrets.clean(&long).contains("hunt"));
+    }
+
+    #[test]
+    fn text_is_escaped_and_shortened() {
+        let secrets = Secrets::default();
+        let text = "a\u{1b}[31m\r\nerror: forged \u{7f}\u{0}\u{9b}\u{202e}";
+        assert_eq!(secrets.clean(text), r"a\u{1b}[31m error: forged \u{7f}\u{0}\u{9b}\u{202e}");
+        let text = secrets.clean(&"ä".repeat(1_000_000));
+        assert_eq!((text.chars().count(), text.chars().last()), (MAX_TEXT + 1, Some('…')));
+    }
+}

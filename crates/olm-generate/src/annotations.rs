@@ -1,0 +1,244 @@
+//! `metadata/annotations.yaml`, from which the Dockerfile's and the image's labels come.
+
+use std::collections::BTreeMap;
+
+use oci_images::labels;
+
+use super::csv::{BUILDER, UNKNOWN_LAYOUT};
+use super::error::Error;
+use super::options::{Input, Options};
+use super::report::GenerateReport;
+use kube_yaml::Value;
+use olm_model::bundle::Annotations as Keys;
+
+/// The keys that this module writes.
+const OWN: [&str; 11] = [
+    Keys::MEDIA_TYPE,
+    Keys::MANIFESTS,
+    Keys::METADATA,
+    Keys::PACKAGE,
+    Keys::CHANNELS,
+    Keys::DEFAULT_CHANNEL,
+    labels::METRICS_BUILDER,
+    labels::METRICS_MEDIA_TYPE,
+    labels::METRICS_PROJECT_LAYOUT,
+    labels::SCORECARD_MEDIA_TYPE,
+    labels::SCORECARD_CONFIG,
+];
+const HEADING: &str = "  # The bundle's own annotations.";
+const TEST_HEADING: &str = "  # Where the scorecard's tests are.";
+/// The headings that operator-sdk writes.
+const SDK_HEADING: &str = "  # Core bundle annotations.";
+const SDK_TEST_HEADING: &str = "  # Annotations for testing.";
+
+/// The annotations of a bundle, in the order in which they are written.
+#[derive(Debug)]
+pub(crate) struct Annotations {
+    pub(crate) bundle: Vec<(&'static str, String)>,
+    pub(crate) tests: Vec<(&'static str, String)>,
+    /// Annotations that the user added.
+    pub(crate) custom: Vec<(String, String)>,
+    /// Whether the files are those of operator-sdk.
+    pub(crate) is_of_sdk: bool,
+}
+
+impl Annotations {
+    /// # Errors
+    /// The default channel is none of the channels.
+    pub(crate) fn new(
+        package: &str,
+        options: &Options,
+        input: &Input,
+        has_tests: bool,
+        report: &mut GenerateReport,
+    ) -> Result<Self, Error> {
+        let previous: Vec<(String, String)> = input
+            .previous_annotations
+            .as_ref()
+            .and_then(|tree| tree.root().get("annotations"))
+            .into_iter()
+            .flat_map(Value::entries)
+            .filter(|(_, value)| !matches!(value.kind(), kube_yaml::Kind::Array | kube_yaml::Kind::Object))
+            .map(|(key, value)| (key.text().to_owned(), value.text().to_owned()))
+            .collect();
+        let kept = |key: &str| {
+            previous
+                .iter()
+                .find(|(name, value)| name == key && !value.is_empty())
+                .map(|(_, value)| value.clone())
+        };
+        let channels = options.channels.clone().or_else(|| kept(Keys::CHANNELS));
+        let channels = channels.unwrap_or_else(|| "alpha".to_owned());
+        let default = options.default_channel.clone().or_else(|| kept(Keys::DEFAULT_CHANNEL));
+        match &default {
+            Some(default) if !channels.split(',').any(|channel| channel.trim() == default) => {
+                return Err(Error::DefaultChannel { default: default.clone(), channels });
+            }
+            None if channels.contains(',') => {
+                report.warn_at(None, "the bundle has several channels and no default; set --default-channel");
+            }
+            _ => {}
+        }
+        let mut bundle = vec![
+            (Keys::MEDIA_TYPE, "registry+v1".to_owned()),
+            (Keys::MANIFESTS, "manifests/".to_owned()),
+            (Keys::METADATA, "metadata/".to_owned()),
+            (Keys::PACKAGE, package.to_owned()),
+            (Keys::CHANNELS, channels),
+        ];
+        bundle.extend(default.map(|channel| (Keys::DEFAULT_CHANNEL, channel)));
+        bundle.push((labels::METRICS_BUILDER, options.builder.clone().unwrap_or_else(|| BUILDER.to_owned())));
+        bundle.push((labels::METRICS_MEDIA_TYPE, "metrics+v1".to_owned()));
+        bundle.push((
+            labels::METRICS_PROJECT_LAYOUT,
+            options.layout.clone().unwrap_or_else(|| UNKNOWN_LAYOUT.to_owned()),
+        ));
+        let tests = if has_tests {
+            vec![
+                (labels::SCORECARD_MEDIA_TYPE, "scorecard+v1".to_owned()),
+                (labels::SCORECARD_CONFIG, "tests/scorecard/".to_owned()),
+            ]
+        } else {
+            Vec::new()
+        };
+        let custom = previous.into_iter().filter(|(key, _)| !OWN.contains(&key.as_str())).collect();
+        Ok(Self { bundle, tests, custom, is_of_sdk: options.builder.is_some() })
+    }
+
+    /// Returns the channels, without surrounding whitespace and empty names.
+    pub(crate) fn channels(&self) -> Vec<String> {
+        let channels = self.bundle.iter().filter(|(key, _)| *key == Keys::CHANNELS);
+        channels
+            .flat_map(|(_, value)| value.split(','))
+            .map(|channel| channel.trim().to_owned())
+            .filter(|channel| !channel.is_empty())
+            .collect()
+    }
+
+    /// Returns all annotations in order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.bundle
+            .iter()
+            .chain(&self.tests)
+            .map(|(key, value)| (*key, value.as_str()))
+            .chain(self.custom.iter().map(|(key, value)| (key.as_str(), value.as_str())))
+    }
+
+    /// Returns the file. What the user added to the `previous` one is kept, with comments.
+    pub(crate) fn yaml(&self, previous: Option<&[u8]>) -> String {
+        let kept = Kept::of(previous.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default());
+        let mut out = String::from("annotations:\n");
+        let mut section = |heading: &str, entries: &[(&'static str, String)]| {
+            if entries.is_empty() {
+                return;
+            }
+            if out.len() > "annotations:\n".len() {
+                out.push('\n');
+            }
+            out.push_str(heading);
+            out.push('\n');
+            for (key, value) in entries {
+                for comment in kept.comments.get(*key).into_iter().flatten() {
+                    out.push_str(comment);
+                    out.push('\n');
+                }
+                out.push_str("  ");
+                out.push_str(key);
+                out.push_str(": ");
+                out.push_str(&scalar(value));
+                out.push('\n');
+            }
+        };
+        section(if self.is_of_sdk { SDK_HEADING } else { HEADING }, &self.bundle);
+        section(if self.is_of_sdk { SDK_TEST_HEADING } else { TEST_HEADING }, &self.tests);
+        if !kept.custom.is_empty() {
+            out.push('\n');
+            for line in &kept.custom {
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+        out
+    }
+}
+
+/// Formats a value in YAML, as it follows a key.
+fn scalar(value: &str) -> String {
+    kube_yaml::emit(&value.into()).trim_end().to_owned()
+}
+
+/// The lines of a file that the user wrote.
+#[derive(Default)]
+struct Kept {
+    /// Comments before one of our own keys.
+    comments: BTreeMap<String, Vec<String>>,
+    /// Other annotations with the comments before them, and the end of the file.
+    custom: Vec<String>,
+}
+
+impl Kept {
+    fn of(text: &str) -> Self {
+        let mut kept = Self::default();
+        let mut comments = Vec::new();
+        // Whether the current lines belong to an annotation that is not ours.
+        let mut within_custom = false;
+        for line in text.lines().skip_while(|line| !line.starts_with("annotations:")).skip(1) {
+            let indent = line.len() - line.trim_start().len();
+            let content = line.trim_start();
+            if content.is_empty() {
+                within_custom = false;
+            } else if content.starts_with('#') {
+                if !is_heading(content) {
+                    comments.push(line.to_owned());
+                }
+            } else if indent > 2 && within_custom {
+                kept.custom.append(&mut comments);
+                kept.custom.push(line.to_owned());
+            } else if indent <= 2 {
+                let key = content.split(':').next().unwrap_or_default().trim_matches(['"', '\'']);
+                within_custom = !OWN.contains(&key);
+                if within_custom {
+                    kept.custom.append(&mut comments);
+                    kept.custom.push(line.to_owned());
+                } else if !comments.is_empty() {
+                    kept.comments.entry(key.to_owned()).or_default().append(&mut comments);
+                }
+            }
+        }
+        kept.custom.append(&mut comments);
+        kept
+    }
+}
+
+/// Headings that this tool or operator-sdk writes.
+fn is_heading(comment: &str) -> bool {
+    comment == HEADING.trim_start()
+        || comment == TEST_HEADING.trim_start()
+        || matches!(comment, "# Core bundle annotations." | "# Annotations for testing.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_person_added_is_kept() {
+        let old = "annotations:\n  # Core bundle annotations.\n  # ours since 2024\n  \
+                   operators.operatorframework.io.bundle.package.v1: a\n\n  # Which OpenShift\n  \
+                   com.redhat.openshift.versions: v4.12\n  long: >-\n    two\n    lines\n  # the end\n";
+        let annotations = Annotations {
+            bundle: vec![(Keys::PACKAGE, "a".to_owned())],
+            tests: Vec::new(),
+            custom: Vec::new(),
+            is_of_sdk: false,
+        };
+        let new = annotations.yaml(Some(old.as_bytes()));
+        assert_eq!(
+            new,
+            "annotations:\n  # The bundle's own annotations.\n  # ours since 2024\n  \
+             operators.operatorframework.io.bundle.package.v1: a\n\n  # Which OpenShift\n  \
+             com.redhat.openshift.versions: v4.12\n  long: >-\n    two\n    lines\n  # the end\n"
+        );
+        assert_eq!(annotations.yaml(Some(new.as_bytes())), new);
+    }
+}

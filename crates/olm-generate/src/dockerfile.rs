@@ -1,0 +1,115 @@
+//! `bundle.Dockerfile`: the bundle's directories FROM scratch, with the annotations as labels.
+
+use std::collections::HashSet;
+
+use super::annotations::Annotations;
+use olm_model::dockerfile::written;
+
+const LABELS: &str = "# The annotations of metadata/annotations.yaml.";
+const COPIES: &str = "# The directories that the labels name.";
+/// The headings that operator-sdk writes.
+const SDK_LABELS: &str = "# Core bundle labels.";
+const SDK_TEST_LABELS: &str = "# Labels for testing.";
+const SDK_COPIES: &str = "# Copy files to locations specified by labels.";
+
+/// The file; lines that a person added to the `previous` one are kept.
+pub(crate) fn text(annotations: &Annotations, directory: &str, previous: Option<&str>) -> String {
+    let directory = directory.trim_end_matches('/');
+    let from = |name: &str| {
+        if directory.is_empty() || directory == "." { name.to_owned() } else { format!("{directory}/{name}") }
+    };
+    let mut copies = vec![
+        format!("COPY {} /manifests/", from("manifests")),
+        format!("COPY {} /metadata/", from("metadata")),
+    ];
+    if !annotations.tests.is_empty() {
+        copies.push(format!("COPY {} /tests/scorecard/", from("tests/scorecard")));
+    }
+    let kept = Kept::of(previous.unwrap_or_default(), annotations);
+    let mut lines = vec![kept.from.unwrap_or("FROM scratch").to_owned(), String::new()];
+    let label = |key: &str, value: &str| format!("LABEL {key}={}", written(value));
+    if annotations.is_of_sdk {
+        lines.push(SDK_LABELS.to_owned());
+        lines.extend(annotations.bundle.iter().map(|(key, value)| label(key, value)));
+        if !annotations.tests.is_empty() {
+            lines.extend([String::new(), SDK_TEST_LABELS.to_owned()]);
+            lines.extend(annotations.tests.iter().map(|(key, value)| label(key, value)));
+        }
+        lines.extend([String::new(), SDK_COPIES.to_owned()]);
+    } else {
+        lines.push(LABELS.to_owned());
+        lines.extend(annotations.all().map(|(key, value)| label(key, value)));
+        lines.extend([String::new(), COPIES.to_owned()]);
+    }
+    lines.append(&mut copies);
+    if !kept.lines.is_empty() {
+        lines.push(String::new());
+        lines.extend(kept.lines.into_iter().map(str::to_owned));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// What a person wrote.
+struct Kept<'t> {
+    from: Option<&'t str>,
+    lines: Vec<&'t str>,
+}
+
+impl<'t> Kept<'t> {
+    fn of(text: &'t str, annotations: &Annotations) -> Self {
+        let mut kept = Self { from: None, lines: Vec::new() };
+        let ours: HashSet<&str> = annotations.all().map(|(name, _)| name).collect();
+        for line in text.lines().map(str::trim_end) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                ["FROM", ..] if kept.from.is_none() => kept.from = Some(line),
+                ["LABEL", pair, ..] if is_ours(pair, &ours) => {}
+                [] | ["COPY", _, "/manifests/" | "/metadata/" | "/tests/scorecard/"] => {}
+                _ if is_heading(line) => {}
+                _ => kept.lines.push(line),
+            }
+        }
+        kept
+    }
+}
+
+fn is_ours(pair: &str, names: &HashSet<&str>) -> bool {
+    let key = pair.split('=').next().unwrap_or(pair).trim_matches('"');
+    key.starts_with("operators.operatorframework.io.") || names.contains(key)
+}
+
+/// Headings that this tool or operator-sdk wrote.
+fn is_heading(line: &str) -> bool {
+    [LABELS, COPIES, SDK_LABELS, SDK_TEST_LABELS, SDK_COPIES].contains(&line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn annotations() -> Annotations {
+        Annotations {
+            bundle: vec![("operators.operatorframework.io.bundle.package.v1", "a".to_owned())],
+            tests: Vec::new(),
+            custom: vec![("com.example".to_owned(), "two words".to_owned())],
+            is_of_sdk: false,
+        }
+    }
+
+    #[test]
+    fn labels_are_quoted_where_docker_would_split_them() {
+        let text = text(&annotations(), "bundle/", None);
+        assert!(text.contains("LABEL com.example=\"two words\"\n"), "{text}");
+        assert!(text.contains("COPY bundle/manifests /manifests/\n"), "{text}");
+    }
+
+    #[test]
+    fn lines_of_a_person_stay() {
+        let old = "FROM scratch\n\n# Core bundle labels.\nLABEL operators.operatorframework.io.bundle.package.v1=b\n\
+                   LABEL com.redhat.backport=true\nCOPY LICENSE /licenses/\nCOPY bundle/manifests /manifests/\n";
+        let new = text(&annotations(), "bundle", Some(old));
+        assert!(new.ends_with("\nLABEL com.redhat.backport=true\nCOPY LICENSE /licenses/\n"), "{new}");
+        assert_eq!(text(&annotations(), "bundle", Some(&new)), new);
+    }
+}

@@ -1,0 +1,291 @@
+//! Documents sorted into what a bundle is made of; objects that say the same are taken once.
+//!
+//! Source of the sorting: `internal/generate/collector` of operator-framework/operator-sdk.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+
+use serde_json::Value as Json;
+
+use super::error::Error;
+use super::go_types::{self, Change, GoStruct};
+use super::json::text;
+use super::report::{GenerateReport, ObjectOutcome, SourceLocation, SourceObject};
+use kube_yaml::{Kind, Value};
+use olm_model::Document;
+
+/// An object and its number in the [`GenerateReport`].
+#[derive(Debug, Clone)]
+pub(crate) struct Item {
+    pub(crate) source: usize,
+    pub(crate) json: Json,
+}
+
+impl Item {
+    pub(crate) fn name(&self) -> &str {
+        text(&self.json, &["metadata", "name"])
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        text(&self.json, &["metadata", "namespace"])
+    }
+
+    pub(crate) fn kind(&self) -> &str {
+        text(&self.json, &["kind"])
+    }
+
+    pub(crate) fn api_version(&self) -> &str {
+        text(&self.json, &["apiVersion"])
+    }
+}
+
+/// The objects of the input by what they are for.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    pub(crate) csvs: Vec<Item>,
+    pub(crate) deployments: Vec<Item>,
+    pub(crate) roles: Vec<Item>,
+    pub(crate) cluster_roles: Vec<Item>,
+    pub(crate) role_bindings: Vec<Item>,
+    pub(crate) cluster_role_bindings: Vec<Item>,
+    pub(crate) service_accounts: Vec<Item>,
+    pub(crate) services: Vec<Item>,
+    pub(crate) crds: Vec<Item>,
+    pub(crate) crds_v1beta1: Vec<Item>,
+    pub(crate) validating: Vec<Item>,
+    pub(crate) mutating: Vec<Item>,
+    pub(crate) scorecards: Vec<Item>,
+    pub(crate) others: Vec<Item>,
+    seen: KnownObjects,
+}
+
+/// Finds objects that are equal to an earlier one, without comparing each with all others.
+#[derive(Debug, Default)]
+struct KnownObjects {
+    hasher: RandomState,
+    /// The hash of an object to the positions of the objects with that hash in their lists.
+    positions: HashMap<u64, Vec<usize>>,
+}
+
+/// Sorts all objects.
+///
+/// # Errors
+/// An object that does not fit its type, or a template that was not rendered.
+pub(crate) fn collect(documents: &[Document], report: &mut GenerateReport) -> Result<Collected, Error> {
+    let mut collected = Collected::default();
+    for document in documents {
+        let root = document.tree.root();
+        if let Some(name) = root.dig(&["metadata", "name"]).filter(|name| name.text().contains("{{")) {
+            let place = SourceLocation { file: document.file.clone(), position: name.position() };
+            return Err(Error::Unrendered { place, name: name.text().to_owned() });
+        }
+        collected.document(&document.file, root, report)?;
+    }
+    Ok(collected)
+}
+
+/// A CSV outside the manifests, as a person's base is.
+///
+/// # Errors
+/// A field that does not fit its type.
+pub(crate) fn typed_csv(document: &Document, report: &mut GenerateReport) -> Result<Item, Error> {
+    let root = document.tree.root();
+    let source = register(&document.file, root, report);
+    typed(root, source, &go_types::CLUSTER_SERVICE_VERSION, &document.file, report)
+}
+
+fn register(file: &str, root: Value<'_>, report: &mut GenerateReport) -> usize {
+    let string = |keys: &[&str]| root.dig(keys).and_then(Value::as_str).unwrap_or_default().to_owned();
+    report.sources.push(SourceObject {
+        place: SourceLocation { file: file.to_owned(), position: root.position() },
+        api_version: string(&["apiVersion"]),
+        kind: string(&["kind"]),
+        name: string(&["metadata", "name"]),
+        outcomes: Vec::new(),
+    });
+    report.sources.len() - 1
+}
+
+fn typed(
+    root: Value<'_>,
+    source: usize,
+    fields: &'static GoStruct,
+    file: &str,
+    report: &mut GenerateReport,
+) -> Result<Item, Error> {
+    let title = report.title(source);
+    let place = |position| SourceLocation { file: file.to_owned(), position };
+    match go_types::conform(root, fields) {
+        Ok((json, remarks)) => {
+            report.omit_warnings(remarks.omitted);
+            for remark in remarks.list {
+                let at = Some(place(remark.position));
+                let path = remark.path;
+                match remark.change {
+                    Change::Dropped => {
+                        report.warn_at(at, format!("{title}: unknown field `{path}` was omitted"));
+                    }
+                    Change::Renamed(name) => {
+                        report.warn_at(
+                            at,
+                            format!("{title}: field `{path}` was read as `{name}`; correct its case"),
+                        );
+                    }
+                    Change::Quoted(text) => {
+                        report.inform(at, format!("{title}: {path}: expected a string; written as {text:?}"));
+                    }
+                }
+            }
+            Ok(Item { source, json })
+        }
+        Err(error) => Err(Error::Field {
+            place: place(error.position),
+            title,
+            path: error.path,
+            message: error.message,
+        }),
+    }
+}
+
+impl Collected {
+    fn document(&mut self, file: &str, root: Value<'_>, report: &mut GenerateReport) -> Result<(), Error> {
+        let string = |key: &str| root.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (api_version, kind) = (string("apiVersion"), string("kind"));
+        if root.kind() != Kind::Object || kind.is_empty() {
+            let source = register(file, root, report);
+            report.record(
+                source,
+                ObjectOutcome::Omitted("it has no kind, so it is not a Kubernetes object".to_owned()),
+            );
+            return Ok(());
+        }
+        if api_version == "v1" && kind == "List" {
+            for item in root.get("items").into_iter().flat_map(Value::items) {
+                self.document(file, item, report)?;
+            }
+            return Ok(());
+        }
+        let source = register(file, root, report);
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let (list, fields) = match (group, kind) {
+            ("operators.coreos.com", "ClusterServiceVersion") => {
+                (&mut self.csvs, &go_types::CLUSTER_SERVICE_VERSION)
+            }
+            ("apps", "Deployment") => (&mut self.deployments, &go_types::DEPLOYMENT),
+            ("rbac.authorization.k8s.io", "Role") => (&mut self.roles, &go_types::ROLE),
+            ("rbac.authorization.k8s.io", "ClusterRole") => {
+                (&mut self.cluster_roles, &go_types::CLUSTER_ROLE)
+            }
+            ("rbac.authorization.k8s.io", "RoleBinding") => {
+                (&mut self.role_bindings, &go_types::ROLE_BINDING)
+            }
+            ("rbac.authorization.k8s.io", "ClusterRoleBinding") => {
+                (&mut self.cluster_role_bindings, &go_types::ROLE_BINDING)
+            }
+            ("", "ServiceAccount") => (&mut self.service_accounts, &go_types::SERVICE_ACCOUNT),
+            ("", "Service") => (&mut self.services, &go_types::SERVICE),
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => match version {
+                "v1" => (&mut self.crds, &go_types::CUSTOM_RESOURCE_DEFINITION),
+                "v1beta1" => (&mut self.crds_v1beta1, &go_types::CUSTOM_RESOURCE_DEFINITION_V1BETA1),
+                _ => {
+                    return Err(Error::ApiVersion {
+                        place: report.sources[source].place.clone(),
+                        title: report.title(source),
+                        api_version: api_version.to_owned(),
+                        known: "apiextensions.k8s.io/v1, apiextensions.k8s.io/v1beta1",
+                    });
+                }
+            },
+            ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration") => {
+                (&mut self.validating, &go_types::VALIDATING_WEBHOOK_CONFIGURATION)
+            }
+            ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => {
+                (&mut self.mutating, &go_types::MUTATING_WEBHOOK_CONFIGURATION)
+            }
+            ("scorecard.operatorframework.io", "Configuration") => {
+                (&mut self.scorecards, &go_types::CONFIGURATION)
+            }
+            _ => {
+                let item = Item { source, json: root.to_json() };
+                self.seen.add(&mut self.others, item, report);
+                return Ok(());
+            }
+        };
+        let item = typed(root, source, fields, file, report)?;
+        self.seen.add(list, item, report);
+        Ok(())
+    }
+
+    /// All definitions of custom resources, those of v1 first.
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &Item> {
+        self.crds.iter().chain(&self.crds_v1beta1)
+    }
+
+    /// Returns the namespace of an object if no Deployment is in it: OLM installs all objects into that of the operator.
+    pub(crate) fn foreign_namespace<'i>(&self, item: &'i Item) -> Option<&'i str> {
+        let namespace = item.namespace();
+        let mut deployments =
+            self.deployments.iter().map(Item::namespace).filter(|other| !other.is_empty()).peekable();
+        let is_foreign = !namespace.is_empty() && deployments.peek().is_some();
+        (is_foreign && deployments.all(|other| other != namespace)).then_some(namespace)
+    }
+
+    /// # Errors
+    /// There is no Deployment, or two have one name.
+    pub(crate) fn check(&self, report: &GenerateReport) -> Result<(), Error> {
+        if self.deployments.is_empty() {
+            let is_workload = |item: &&Item| {
+                let kinds = [
+                    "StatefulSet",
+                    "DaemonSet",
+                    "ReplicaSet",
+                    "Pod",
+                    "Job",
+                    "CronJob",
+                    "DeploymentConfig",
+                    "Deployment",
+                ];
+                kinds.contains(&item.kind())
+            };
+            return Err(match self.others.iter().find(is_workload) {
+                Some(workload) => Error::OtherWorkload {
+                    place: report.place(workload.source),
+                    title: report.title(workload.source),
+                    api_version: workload.api_version().to_owned(),
+                },
+                None => Error::NoDeployment,
+            });
+        }
+        let unique = |kind: &'static str, items: &[Item]| {
+            let mut seen: HashMap<&str, usize> = HashMap::new();
+            for item in items {
+                if let Some(first) = seen.insert(item.name(), item.source) {
+                    return Err(Error::Duplicate {
+                        kind,
+                        name: item.name().to_owned(),
+                        first: report.place(first),
+                        second: report.place(item.source),
+                    });
+                }
+            }
+            Ok(())
+        };
+        unique("Deployment", &self.deployments)?;
+        unique("scorecard Configuration", &self.scorecards)
+    }
+}
+
+impl KnownObjects {
+    fn add(&mut self, list: &mut Vec<Item>, item: Item, report: &mut GenerateReport) {
+        let positions = self.positions.entry(self.hasher.hash_one(&item.json)).or_default();
+        // Equal objects have the same kind and with it the same list; another list may share a hash.
+        let same = positions.iter().filter_map(|&at| list.get(at)).find(|other| other.json == item.json);
+        if let Some(same) = same {
+            let first = report.place(same.source);
+            report.record(item.source, ObjectOutcome::Omitted(format!("identical to the object at {first}")));
+        } else {
+            positions.push(list.len());
+            list.push(item);
+        }
+    }
+}

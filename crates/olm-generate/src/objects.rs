@@ -1,0 +1,213 @@
+//! The objects of the input that are files of the bundle, and how these files are named.
+
+use std::collections::HashSet;
+
+use serde_json::Value as Json;
+
+use super::certificates::Certificates;
+use super::error::Error;
+use super::input::{Collected, Item};
+use super::json::{entries, text};
+use super::rbac::Rbac;
+use super::report::{GenerateReport, ObjectOutcome};
+use kube_yaml::emit_within;
+use olm_model::bundle::is_installable;
+
+/// The maximum size of a manifest, in bytes: that of the files that this tool reads. The API server reads objects of at
+/// most 3 MiB.
+pub(crate) const MAX_FILE_SIZE: usize = 32 << 20;
+/// The maximum length of a file name, in bytes, on the common file systems.
+const MAX_FILE_NAME: usize = 255;
+
+/// Returns all files but the CSV: name to YAML.
+///
+/// # Errors
+/// A name exceeds [`MAX_FILE_NAME`].
+pub(crate) fn files(
+    collected: &Collected,
+    rbac: &Rbac<'_>,
+    certificates: &Certificates<'_>,
+    is_of_sdk: bool,
+    report: &mut GenerateReport,
+) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    let objects = collected.services.iter().chain(&collected.others).chain(rbac.rest.iter().copied());
+    for item in objects.filter(|item| is_installable(item.kind())) {
+        if let Some(namespace) = collected.foreign_namespace(item) {
+            let title = report.title(item.source);
+            report.warn(
+                item.source,
+                format!(
+                    "{title} is in namespace `{}`, but OLM installs the objects of a bundle in the operator's namespace",
+                    namespace.escape_debug()
+                ),
+            );
+        }
+    }
+    let mut files = Files { is_of_sdk, ..Files::default() };
+    for definition in collected.definitions() {
+        let (group, plural) = (
+            text(&definition.json, &["spec", "group"]),
+            text(&definition.json, &["spec", "names", "plural"]),
+        );
+        let name = if group.is_empty() || plural.is_empty() {
+            file_name(definition)
+        } else {
+            format!("{group}_{plural}.yaml")
+        };
+        files.add(&name, definition, report)?;
+    }
+    for service in &collected.services {
+        files.add(&file_name(service), service, report)?;
+    }
+    for other in &collected.others {
+        if is_installable(other.kind()) {
+            if other.kind() == "ClusterServiceVersion" {
+                report.warn(
+                    other.source,
+                    format!(
+                        "expected apiVersion operators.coreos.com/v1alpha1 of a ClusterServiceVersion, found `{}`: it is not \
+                         the base, and a bundle with two is rejected",
+                        other.api_version().escape_debug()
+                    ),
+                );
+            }
+            files.add(&file_name(other), other, report)?;
+        } else if report.sources[other.source].outcomes.is_empty() {
+            omit(other, certificates, report);
+        }
+    }
+    for item in &rbac.rest {
+        files.add(&file_name(item), item, report)?;
+    }
+    Ok(files.list)
+}
+
+fn omit(item: &Item, certificates: &Certificates<'_>, report: &mut GenerateReport) {
+    // Inputs of kustomize and Helm are not manifests.
+    let is_tooling = matches!(item.kind(), "Kustomization" | "Component" | "Chart");
+    let title = report.title(item.source);
+    let is_of_certificates = item.api_version().starts_with("cert-manager.io/");
+    let is_issuer = is_of_certificates && matches!(item.kind(), "Issuer" | "ClusterIssuer");
+    if is_tooling {
+        report.record(item.source, ObjectOutcome::Omitted("it configures a tool, not a cluster".to_owned()));
+    } else if is_issuer || certificates.is_replaced(item) {
+        report.record(
+            item.source,
+            ObjectOutcome::Omitted("OLM creates the certificates of webhooks".to_owned()),
+        );
+    } else if item.kind() == "Namespace" {
+        report.record(
+            item.source,
+            ObjectOutcome::Omitted("the namespace is chosen when the operator is installed".to_owned()),
+        );
+        let labels = entries(&item.json, &["metadata", "labels"]).into_iter().flatten();
+        let meaning = ["pod-security.kubernetes.io/", "openshift.io/", "security.openshift.io/"];
+        let labels: Vec<&str> = labels
+            .map(|(key, _)| key.as_str())
+            .filter(|key| meaning.iter().any(|prefix| key.starts_with(prefix)))
+            .collect();
+        if let [label, ..] = labels[..] {
+            report.warn(
+                item.source,
+                format!(
+                    "{title} was omitted with its label `{}`: the namespace is chosen when the operator is installed; suggest one \
+                     with the annotation operatorframework.io/suggested-namespace-template of the CSV",
+                    label.escape_debug()
+                ),
+            );
+        }
+    } else {
+        report.record(
+            item.source,
+            ObjectOutcome::Omitted(format!("OLM does not support {} in a bundle", item.kind())),
+        );
+        report.warn(
+            item.source,
+            format!("{title} was omitted: OLM does not support {} in a bundle", item.kind()),
+        );
+    }
+}
+
+#[derive(Default)]
+struct Files {
+    /// Whether the files are those of operator-sdk.
+    is_of_sdk: bool,
+    list: Vec<(String, Vec<u8>)>,
+    names: HashSet<String>,
+    duplicates: usize,
+}
+
+impl Files {
+    fn add(&mut self, name: &str, item: &Item, report: &mut GenerateReport) -> Result<(), Error> {
+        // A name of an object may hold what the name of a file must not.
+        let mut name = name.replace(['/', '\\', '\0'], "_");
+        if self.names.contains(&name) {
+            name = format!("dup{}_{name}", self.duplicates);
+            self.duplicates += 1;
+            let title = report.title(item.source);
+            report.warn(
+                item.source,
+                format!("duplicate {title}: a bundle has one namespace, so only one of them is installed"),
+            );
+        }
+        if name.len() > MAX_FILE_NAME {
+            return Err(Error::FileName {
+                place: report.place(item.source),
+                title: report.title(item.source),
+                limit: MAX_FILE_NAME,
+            });
+        }
+        report.record(item.source, ObjectOutcome::File(format!("manifests/{name}")));
+        self.names.insert(name.clone());
+        let mut json = placeless(&item.json);
+        if self.is_of_sdk {
+            add_unset_fields(&mut json);
+        }
+        let text = emit_within(&json, MAX_FILE_SIZE)
+            .ok_or_else(|| Error::FileSize { title: report.title(item.source), limit: MAX_FILE_SIZE })?;
+        self.list.push((name, text.into_bytes()));
+        Ok(())
+    }
+}
+
+/// Adds the fields that operator-sdk writes although they are not set: those of the Go types that it decodes objects into.
+///
+/// Source: `GetManifestObjects` in `internal/cmd/operator-sdk/generate/internal/manifests.go` of operator-sdk v1.42, with the types of
+/// k8s.io/api 0.33.
+fn add_unset_fields(json: &mut Json) {
+    let status = match (text(json, &["apiVersion"]), text(json, &["kind"])) {
+        (_, "CustomResourceDefinition") => Some(serde_json::json!({
+            "acceptedNames": { "kind": "", "plural": "" },
+            "conditions": null,
+            "storedVersions": null,
+        })),
+        ("v1", "Service") => Some(serde_json::json!({ "loadBalancer": {} })),
+        (_, "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding") | ("v1", "ServiceAccount") => None,
+        _ => return,
+    };
+    let Some(object) = json.as_object_mut() else { return };
+    if let Some(metadata) = object.get_mut("metadata").and_then(Json::as_object_mut) {
+        metadata.insert("creationTimestamp".to_owned(), Json::Null);
+    }
+    if let Some(status) = status {
+        object.entry("status").or_insert(status);
+    }
+}
+
+/// The object without the namespace, which OLM chooses.
+fn placeless(json: &Json) -> Json {
+    let mut json = json.clone();
+    if let Some(metadata) = json.get_mut("metadata").and_then(Json::as_object_mut) {
+        metadata.shift_remove("namespace");
+        metadata.shift_remove("creationTimestamp");
+    }
+    json
+}
+
+fn file_name(item: &Item) -> String {
+    let kind = item.kind().to_lowercase();
+    match item.api_version().split_once('/') {
+        Some((group, version)) => format!("{}_{group}_{version}_{kind}.yaml", item.name()),
+        None => format!("{}_{}_{kind}.yaml", item.name(), item.api_version()),
+    }
+}

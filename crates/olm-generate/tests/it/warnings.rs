@@ -1,0 +1,242 @@
+//! What a bundle cannot contain is never dropped without a warning.
+use kube_yaml::parse;
+use olm_generate::{Document, Error, Generated, Input, Options, Severity};
+use serde_json::{Value as Json, json};
+
+const BASE: &str = "apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: pond.v0.0.0}
+spec: {description: A pond., icon: [{base64data: eA==, mediatype: image/png}], install: {strategy: deployment}}
+";
+const DEPLOYMENT: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: pond, namespace: ponds}
+spec:
+  selector: {matchLabels: {app: pond}}
+  template:
+    metadata: {labels: {app: pond}}
+    spec:
+      serviceAccountName: digger
+      containers: [{name: manager, image: 'quay.io/example/pond:v1'}]
+";
+const ACCOUNT: &str = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: digger, namespace: ponds}}";
+
+fn role(kind: &str, name: &str, namespace: &str) -> String {
+    format!(
+        "{{apiVersion: rbac.authorization.k8s.io/v1, kind: {kind}, metadata: {{name: {name}{namespace}}}, rules: [{{apiGroups: [''], resources: [pods], verbs: [get]}}]}}"
+    )
+}
+
+fn binding(kind: &str, namespace: &str, role: &str, subject: &str) -> String {
+    format!(
+        "{{apiVersion: rbac.authorization.k8s.io/v1, kind: {kind}, metadata: {{name: b{namespace}}}, roleRef: {{apiGroup: rbac.authorization.k8s.io, {role}}}, subjects: [{subject}]}}"
+    )
+}
+
+fn made(documents: &[&str]) -> Result<Generated, Error> {
+    let text = documents.join("\n---\n");
+    let parsed = parse(text.as_bytes());
+    assert_eq!(parsed.error, None, "{text}");
+    let documents =
+        parsed.documents.into_iter().map(|tree| Document { file: "all.yaml".into(), tree }).collect();
+    let options = Options {
+        package: Some("pond".into()),
+        version: Some("1.0.0".parse().unwrap()),
+        now: "2026-01-01T00:00:00Z".into(),
+        ..Options::default()
+    };
+    olm_generate::bundle(&Input { documents, ..Input::default() }, &options)
+}
+
+/// Returns the warnings of a bundle, and its CSV.
+fn warnings(documents: &[&str]) -> (Vec<String>, Json, Generated) {
+    let generated = made(&[&[BASE], documents].concat()).unwrap();
+    let notes = generated.report.notes.iter();
+    let warnings = notes.filter(|note| note.severity == Severity::Warning).map(|note| note.message.clone());
+    let csv = parse(&generated.files[&generated.csv]).documents[0].root().to_json();
+    (warnings.collect(), csv, generated)
+}
+
+#[test]
+fn service_account_without_rules_is_created_by_olm_all_the_same() {
+    let admin = binding(
+        "ClusterRoleBinding",
+        "",
+        "kind: ClusterRole, name: cluster-admin",
+        "{kind: ServiceAccount, name: digger, namespace: ponds}",
+    );
+    let group = binding(
+        "ClusterRoleBinding",
+        "",
+        "kind: ClusterRole, name: r",
+        "{kind: Group, name: 'system:serviceaccounts:ponds'}",
+    );
+    let user = binding(
+        "ClusterRoleBinding",
+        "",
+        "kind: ClusterRole, name: r",
+        "{kind: User, name: 'system:serviceaccount:ponds:digger'}",
+    );
+    for (binding, part) in [
+        (admin, "binds service account `digger` to ClusterRole `cluster-admin`, which is not in the input"),
+        (group, "binds group `system:serviceaccounts:ponds`"),
+        (user, "binds user `system:serviceaccount:ponds:digger`"),
+    ] {
+        let (warnings, csv, generated) =
+            warnings(&[DEPLOYMENT, ACCOUNT, &role("ClusterRole", "r", ""), &binding]);
+        assert!(matches!(&warnings[..], [one] if one.contains(part)), "{warnings:?}");
+        assert_eq!(csv["spec"]["install"]["spec"]["clusterPermissions"], Json::Null);
+        // operator-sdk rejects the object beside a Deployment that uses it.
+        assert_eq!(
+            csv["spec"]["install"]["spec"]["permissions"],
+            json!([{"serviceAccountName": "digger", "rules": []}])
+        );
+        assert!(!generated.files.contains_key("manifests/digger_v1_serviceaccount.yaml"));
+    }
+    let bound = binding(
+        "ClusterRoleBinding",
+        "",
+        "kind: ClusterRole, name: r",
+        "{kind: ServiceAccount, name: digger, namespace: ponds}",
+    );
+    let (warnings, _, generated) = warnings(&[DEPLOYMENT, ACCOUNT, &role("ClusterRole", "r", ""), &bound]);
+    assert_eq!(warnings, [""; 0]);
+    assert!(!generated.files.contains_key("manifests/digger_v1_serviceaccount.yaml"));
+}
+
+#[test]
+fn fields_of_a_service_account_that_olm_creates_are_reported() {
+    let account = ACCOUNT.replace("namespace: ponds}", "annotations: {a: b}}, imagePullSecrets: [{name: s}]");
+    let (found, ..) = warnings(&[DEPLOYMENT, &account]);
+    assert!(
+        matches!(&found[..], [one, two] if one.contains("annotations were omitted") && two.contains("imagePullSecrets")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn missing_service_account_is_reported() {
+    let (warnings, ..) = warnings(&[DEPLOYMENT]);
+    assert!(
+        matches!(&warnings[..], [one] if one.contains("service account `digger`, which is not in the input")),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn other_namespaces_are_reported() {
+    let subject = |namespace: &str| format!("{{kind: ServiceAccount, name: digger, namespace: {namespace}}}");
+    let role = role("Role", "r", ", namespace: kube-system");
+    let bound = binding("RoleBinding", ", namespace: kube-system", "kind: Role, name: r", &subject("ponds"));
+    let (found, ..) = warnings(&[DEPLOYMENT, ACCOUNT, &role, &bound]);
+    assert!(matches!(&found[..], [one] if one.contains("is in namespace `kube-system`")), "{found:?}");
+    let bound = binding("RoleBinding", ", namespace: ponds", "kind: Role, name: r", &subject("lakes"));
+    let (found, ..) = warnings(&[DEPLOYMENT, ACCOUNT, &role, &bound]);
+    assert!(
+        matches!(&found[..], [one] if one.contains("of namespace `lakes`, where no Deployment runs as it")),
+        "{found:?}"
+    );
+    let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: kube-public}}";
+    let (found, ..) = warnings(&[DEPLOYMENT, ACCOUNT, map]);
+    assert!(
+        matches!(&found[..], [one] if one.contains("ConfigMap c is in namespace `kube-public`")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn permissions_and_deployments_of_the_base_are_not_lost_silently() {
+    let base = BASE.replace(
+        "{strategy: deployment}",
+        "{strategy: deployment, spec: {deployments: [{name: old, spec: {}}], clusterPermissions: [{serviceAccountName: node, rules: [{apiGroups: [''], resources: [nodes], verbs: [get]}]}]}}",
+    );
+    let generated = made(&[&base, DEPLOYMENT, ACCOUNT]).unwrap();
+    let notes: Vec<&str> = generated.report.notes.iter().map(|note| note.message.as_str()).collect();
+    assert!(
+        notes.iter().any(|note| note.contains("Deployment `old`, which is not in the input")),
+        "{notes:?}"
+    );
+    assert!(
+        notes.iter().any(|note| note.contains("clusterPermissions of service account `node`")),
+        "{notes:?}"
+    );
+}
+
+fn serving(path: &str) -> Vec<String> {
+    let deployment = DEPLOYMENT.replace(
+        "containers: [{name: manager,",
+        &format!("volumes: [{{name: cert, secret: {{secretName: s}}}}]\n      containers: [{{name: manager, volumeMounts: [{{name: cert, mountPath: {path}}}],"),
+    );
+    [
+        deployment.as_str(),
+        ACCOUNT,
+        "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: c}, spec: {secretName: s, issuerRef: {name: i}}}",
+        "{apiVersion: cert-manager.io/v1, kind: Issuer, metadata: {name: i}, spec: {selfSigned: {}}}",
+        "{apiVersion: v1, kind: Service, metadata: {name: hook}, spec: {ports: [{port: 443, targetPort: 9443}], selector: {app: pond}}}",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+const WEBHOOK: &str = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: v}, webhooks: [{name: v.pond.io, admissionReviewVersions: [v1], sideEffects: None, clientConfig: {service: {name: hook, namespace: ponds, path: /v}}, rules: [{apiGroups: [a], apiVersions: [v1], operations: [CREATE], resources: [ponds]}]}]}";
+
+#[test]
+fn volume_that_olm_mounts_itself_is_removed() {
+    let documents = serving("/tmp/k8s-webhook-server/serving-certs");
+    let mut documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+    documents.push(WEBHOOK);
+    let (found, csv, _) = warnings(&documents);
+    assert_eq!(found, [""; 0]);
+    let pod = &csv["spec"]["install"]["spec"]["deployments"][0]["spec"]["template"]["spec"];
+    assert_eq!((&pod["volumes"], &pod["containers"][0]["volumeMounts"]), (&json!(null), &json!(null)));
+}
+
+#[test]
+fn volume_of_a_certificate_elsewhere_is_reported() {
+    for (path, webhook, part) in [
+        ("/certs", Some(WEBHOOK), "read it from there, and remove the volume"),
+        // OLM mounts nothing where no webhook is answered.
+        ("/tmp/k8s-webhook-server/serving-certs", None, "remove the volume, or make it optional"),
+    ] {
+        let documents = serving(path);
+        let mut documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+        documents.extend(webhook);
+        let (found, csv, _) = warnings(&documents);
+        assert!(
+            found.iter().any(|one| one.contains("volume `cert` is of Secret `s`") && one.contains(part)),
+            "{found:?}"
+        );
+        assert!(found.iter().any(|one| one.contains("Certificate c was omitted")), "{found:?}");
+        let pod = &csv["spec"]["install"]["spec"]["deployments"][0]["spec"]["template"]["spec"];
+        assert_eq!(pod["volumes"][0]["name"], "cert");
+    }
+}
+
+#[test]
+fn other_workload_is_named_where_there_is_no_deployment() {
+    let workload = DEPLOYMENT.replace("kind: Deployment", "kind: StatefulSet");
+    let error = made(&[BASE, &workload]).unwrap_err().to_string();
+    assert!(error.starts_with("all.yaml:") && error.contains("StatefulSet pond"), "{error}");
+    let old = DEPLOYMENT.replace("apps/v1", "extensions/v1beta1");
+    let error = made(&[BASE, &old]).unwrap_err().to_string();
+    assert!(error.contains("(apiVersion `extensions/v1beta1`)"), "{error}");
+}
+
+#[test]
+fn two_packages_are_rejected() {
+    let other = BASE.replace("pond.v0.0.0", "lake.v1.0.0");
+    let error = made(&[BASE, &other, DEPLOYMENT]).unwrap_err().to_string();
+    assert!(error.contains("several packages (lake, pond)"), "{error}");
+}
+
+#[test]
+fn missing_base_is_reported_and_not_invented() {
+    let generated = made(&[DEPLOYMENT, ACCOUNT]).unwrap();
+    let note = &generated.report.notes[0];
+    assert!(
+        note.severity == Severity::Warning && note.message.contains("spec.description, spec.icon"),
+        "{note:?}"
+    );
+    let csv = String::from_utf8(generated.files[&generated.csv].clone()).unwrap();
+    assert!(!csv.contains("your") && !csv.contains("TODO") && !csv.contains("placeholder"), "{csv}");
+}

@@ -1,0 +1,18 @@
+use super::operator_names;
+use super::sources::OPERATOR_NAME;
+use crate::prelude::*;
+
+pub(crate) static RULE: Rule = Rule {
+    id: "community-name-mismatch",
+    suite: Suite::Community,
+    severity: Severity::Error,
+    what: "In the first bundle of an operator, the package name differs from the operator name in the CSV's name, or from the name of the operator's directory.",
+    impacts: &[Impact::PipelineRejects],
+    help: "use one name for the package, the CSV (`NAME.vVERSION`) and the directory",
+    sources: OPERATOR_NAME,
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    operator_names::report_mismatch(context, true, reporter);
+}

@@ -1,0 +1,38 @@
+use crate::prelude::*;
+use kube_yaml::First;
+use olm_model::Content;
+
+pub(crate) static RULE: Rule = Rule {
+    id: "document-empty",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A file in `manifests/` contains no object before its first document separator.",
+    impacts: &[
+        Impact::SdkRejects,
+        Impact::InstallPlanFails,
+        Impact::Specific("Tools read only the document before the first separator."),
+    ],
+    help: "delete the file, or move comments below the first `---`",
+    sources: &[
+        Source::symbols(Project::Apimachinery, "pkg/util/yaml/decoder.go", &["YAMLReader"]).since("1.16"),
+        Source::file(Project::OperatorRegistry, "pkg/lib/bundle/supported_resources.go").since("1.6"),
+    ],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    for file in context.bundle.manifests() {
+        if let Content::Documents { first: First::Empty, documents, .. } = &file.content {
+            match documents.first() {
+                None => reporter.path(&file.path, "the file contains no object"),
+                Some(first) => {
+                    reporter.help(
+                        "remove the separator `---` before the object, or the empty document before it",
+                    );
+                    let message = "unread object: an empty document precedes it, and only the first document of a file is read";
+                    reporter.place(file, first.root().position(), message);
+                }
+            }
+        }
+    }
+}

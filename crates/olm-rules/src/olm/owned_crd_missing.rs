@@ -1,0 +1,79 @@
+use std::collections::BTreeMap;
+
+use super::crds;
+use crate::prelude::*;
+use olm_model::report::suggest::did_you_mean;
+
+pub(crate) static RULE: Rule = Rule {
+    id: "owned-crd-missing",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The CSV owns a custom resource whose CRD, with that version and kind, is not in the bundle.",
+    impacts: &[
+        Impact::SdkRejects,
+        Impact::OpmRejects,
+        Impact::Specific("OLM waits for the CRD, and the CSV stays `Pending`."),
+    ],
+    help: "add the CRD to manifests/, or correct name, version and kind of the owned entry",
+    sources: &[
+        Source::symbols(
+            Project::OperatorFrameworkApi,
+            "pkg/validation/internal/bundle.go",
+            &["validateOwnedCRDs"],
+        )
+        .since("0.2"),
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/bundle.go", &["AllProvidedAPIsInBundle"])
+            .since("1.0"),
+    ],
+    check: Check::Bundle(check),
+};
+
+fn missing(name: &str, crds: &BTreeMap<&str, crds::Crd<'_>>) -> String {
+    let near = did_you_mean(name, crds.keys().copied());
+    format!("CRD `{name}` is not included in the bundle{near}")
+}
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    let root = Path::ROOT;
+    let list = root.field("spec.customresourcedefinitions.owned");
+    let crds = crds::by_name(context);
+    for csv in &context.csvs {
+        for (index, owned) in csv.typed.spec.customresourcedefinitions.owned.iter().enumerate() {
+            let is_included = crds.get(owned.name.as_str()).is_some_and(|crd| {
+                crd.versions.contains_key(owned.version.as_str()) && crd.kind == owned.kind
+            });
+            if is_included && owned.name.contains('.') || reporter.skip_if_full() {
+                continue;
+            }
+            let here = list.index(index);
+            let mut report = |field: &str, message: String| {
+                let path = if field.is_empty() { here } else { here.field(field) };
+                reporter.field(&csv.object, &path, message);
+            };
+            if !owned.name.contains('.') {
+                let message = format!("invalid CRD name `{}`: must be `<plural>.<group>`", owned.name);
+                report("name", message);
+                continue;
+            }
+            let Some(crd) = crds.get(owned.name.as_str()) else {
+                report("", missing(&owned.name, &crds));
+                continue;
+            };
+            if !crd.versions.contains_key(owned.version.as_str()) {
+                let message = format!(
+                    "unknown version `{}` of CRD `{}`{}",
+                    owned.version,
+                    owned.name,
+                    did_you_mean(&owned.version, crd.versions.keys().copied())
+                );
+                report("version", message);
+            } else if owned.kind != crd.kind {
+                let message = format!(
+                    "unexpected kind `{}`: CRD `{}` is of kind `{}`",
+                    owned.kind, owned.name, crd.kind
+                );
+                report("kind", message);
+            }
+        }
+    }
+}

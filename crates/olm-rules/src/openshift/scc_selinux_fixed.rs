@@ -1,0 +1,35 @@
+use super::scc::{self, Concern};
+use crate::prelude::*;
+
+pub(crate) static RULE: Rule = Rule {
+    id: "scc-selinux-fixed",
+    suite: Suite::Openshift,
+    severity: Severity::Error,
+    what: "A pod or container sets `seLinuxOptions`, but OpenShift assigns the level from the namespace.",
+    impacts: &[Impact::PodsRejected],
+    help: "remove seLinuxOptions",
+    sources: &[Source::symbols(
+        Project::OpenShiftLibrary,
+        "pkg/securitycontextconstraints/selinux/mustrunas.go",
+        &["mustRunAs.Validate"],
+    )
+    .since("4.11")],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    scc::each_restricted(context, Concern::Privilege, reporter, |pod, errors| {
+        const MESSAGE: &str = "fixed SELinux options: OpenShift assigns them from the namespace";
+        if pod.security().is_some_and(|security| security.se_linux_options.is_some()) {
+            let path = pod.spec_path.field("securityContext");
+            errors.add(&path.field("seLinuxOptions"), MESSAGE);
+        }
+        pod.each_container(|container, path, _| {
+            if container.security_context.as_ref().is_some_and(|security| security.se_linux_options.is_some())
+            {
+                let security = path.field("securityContext");
+                errors.add(&security.field("seLinuxOptions"), MESSAGE);
+            }
+        });
+    });
+}
