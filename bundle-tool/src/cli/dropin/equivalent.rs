@@ -321,12 +321,11 @@ fn superseded(parts: &[Part], words: &[Word]) -> BTreeSet<usize> {
 
 /// Returns what a flag becomes.
 fn becomes(native: &NativeCommand, flag: &Flag) -> Becomes {
-    let found = native.flags().find(|(name, _)| *name == flag.name);
-    found.map(|(_, becomes)| becomes).unwrap_or(if OMITTED.contains(&flag.name) {
-        Becomes::Omitted
-    } else {
-        Becomes::Missing("the native command has no such flag")
-    })
+    match native.flags().find(|(name, _)| *name == flag.name) {
+        Some((_, becomes)) => becomes,
+        None if OMITTED.contains(&flag.name) => Becomes::Omitted,
+        None => Becomes::Missing("the native command has no such flag"),
+    }
 }
 
 /// The letters of the flags of a native command.
