@@ -117,10 +117,9 @@ enum Command {
     Catalog(catalog::Catalog),
     /// Remove an operator: its subscription, CSV and catalog
     ///
-    /// The CRDs and their objects are kept, unless --delete-crds is given: then they are deleted while the operator
-    /// runs, so that it can remove its finalizers. What OLM v1 installed is removed only with
-    /// --delete-crds, because its CRDs are deleted with it. Waits until everything is gone, and reports what blocks a
-    /// deletion.
+    /// Keeps the CRDs and their objects unless you set --delete-crds, which deletes them while the operator still runs, so
+    /// that the operator can remove its finalizers. What OLM v1 installed is removed only with --delete-crds, because its
+    /// CRDs are deleted with it. Waits until everything is gone, and reports what blocks a deletion.
     Cleanup(cleanup::Cleanup),
     /// Print completions for a shell
     Completions(completions::Completions),
@@ -229,7 +228,8 @@ enum Command {
     /// A command line without a native equivalent is run through `bundle-tool operator-sdk` or `bundle-tool opm`, which accept
     /// the same arguments.
     ///
-    /// Exit status: 0 on success, 2 if DIR has no call of these tools or cannot be read or written, with nothing written.
+    /// Exit status: 0 on success, 2 if DIR contains no call of these tools, or if a file cannot be read or written; nothing
+    /// is written then.
     MigrateProject(migrate_project::MigrateProject),
     /// Mirror bundles and catalogs with all their related images into another registry or an OCI layout
     ///
@@ -243,7 +243,7 @@ enum Command {
     /// that the cluster offers nothing else.
     ///
     /// With --manifests-dir and a registry as the target, writes an `ImageDigestMirrorSet`, an `ImageTagMirrorSet`, a
-    /// `CatalogSource` for each catalog, and mapping.txt with SOURCE=TARGET lines.
+    /// `CatalogSource` and a `ClusterCatalog` for each catalog, and mapping.txt with SOURCE=TARGET lines.
     ///
     /// With --check, nothing is copied: what is missing at the target is listed, and the exit status is 1 if something
     /// is.
@@ -305,9 +305,10 @@ enum Command {
     Serve(serve::Serve),
     /// Show which versions of Kubernetes and OpenShift bundles install on
     ///
-    /// Validates each bundle for every version, and prints a matrix with the reasons why it is rejected, and the APIs that
-    /// are deprecated or removed. A version that a bundle does not claim with spec.minKubeVersion or its OpenShift versions
-    /// is not counted as rejected. Of a catalog, only what its bundles declare is known.
+    /// Validates each bundle for every version, and prints a matrix with the reasons why versions reject the bundle, and with
+    /// the APIs that are deprecated or removed. A version that a bundle does not claim with spec.minKubeVersion or its
+    /// OpenShift versions is not counted as rejected. For a catalog, the matrix shows only what its bundles declare, because
+    /// a catalog does not contain all manifests.
     ///
     /// Exit status: 0 if no claimed version rejects a bundle, 1 if one does, 2 if a REF cannot be read.
     Support(support::Support),
@@ -360,7 +361,7 @@ pub fn main() -> ExitCode {
     if let Some(status) = dropin::run_as_called() {
         return status;
     }
-    if asks_for_all_versions() {
+    if all_versions_are_requested() {
         return verbose_version();
     }
     let cli = Cli::parse();
@@ -382,7 +383,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Returns whether the arguments are `--version --verbose`, as those of rustc.
-fn asks_for_all_versions() -> bool {
+fn all_versions_are_requested() -> bool {
     let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
     arguments.sort_unstable();
     arguments == ["--verbose", "--version"]
@@ -475,7 +476,9 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Migrate(command) => command.run(),
         Command::MigrateProject(command) => command.run(),
         Command::Olm(command) => command.run(),
-        Command::OperatorSdk(_) | Command::Opm(_) => anyhow::bail!("a command of another tool within one"),
+        Command::OperatorSdk(_) | Command::Opm(_) => {
+            anyhow::bail!("`operator-sdk` and `opm` cannot be nested")
+        }
         Command::Inspect(command) => command.run(),
         Command::Login(command) => command.run(),
         Command::Logout(command) => command.run(),

@@ -152,7 +152,7 @@ impl Install {
         if let Some(version) = self.version.as_deref().filter(|_| self.manifests.is_empty()) {
             let tag = printable(version.trim_start_matches('v'));
             bail!(
-                "--version requires --manifests, because OLM's manifests are not downloaded: pass crds.yaml and olm.yaml of \
+                "--version requires --manifests, because bundle-tool does not download manifests; pass crds.yaml and olm.yaml of \
                  {RELEASES}/tag/v{tag}"
             );
         }

@@ -27,7 +27,7 @@ pub(crate) struct Support {
     /// Bundles, catalogs or repositories: directories, `oci:DIR`, archives, image names, or `-` for standard input
     #[arg(required = true, value_name = "REF")]
     references: Vec<String>,
-    /// Kubernetes versions, such as `1.30` or `1.30..1.34` [default: all that bundle-tool knows]
+    /// Kubernetes versions, such as `1.30` or `1.30..1.34` [default: all supported versions]
     #[arg(long, value_name = "VERSIONS")]
     kube_version: Option<String>,
     /// OpenShift versions, such as `4.20` or `4.17..4.20`

@@ -61,7 +61,10 @@ impl Verify {
                 0 if unsupported.is_empty() => writeln!(stderr, "{ERROR} {digest} is not signed")?,
                 0 => {}
                 1 => writeln!(stderr, "{ERROR} {digest} is signed with another key")?,
-                count => writeln!(stderr, "{ERROR} {digest} has {count} signatures, and none of this key")?,
+                count => writeln!(
+                    stderr,
+                    "{ERROR} {digest} has {count} signatures, none of which was made with this key"
+                )?,
             }
             for format in &unsupported {
                 writeln!(stderr, "{ERROR} {digest} has a signature in an unsupported format: {format}")?;

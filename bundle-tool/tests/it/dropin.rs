@@ -820,7 +820,7 @@ fn flags_are_read_as_cobra_reads_them() {
         (
             "opm index rm -f localhost:5107/cat:v1 -o a,b,etcd -t x/y",
             1,
-            &["!the index would be empty: --operators names all packages of localhost"],
+            &["!--operators lists all packages of localhost"],
         ),
         (
             "opm index prune -f localhost:5107/cat:v1 -p x -t x/y",
@@ -982,7 +982,10 @@ fn outputs_of_opm_are_checked_before_the_first_is_written() {
             "out-replaced",
             &run,
             0,
-            &["!level=warning msg=\"index.Dockerfile exists and is replaced\"", "+index.Dockerfile FROM "]
+            &[
+                "!level=warning msg=\"index.Dockerfile already exists and will be overwritten\"",
+                "+index.Dockerfile FROM "
+            ]
         )
         .is_empty(),
         "{}",
@@ -1245,7 +1248,7 @@ fn dockerfile_of_a_bundle_adds_to_its_image() {
     let facts = [
         ">com.example.team",
         ">1001",
-        "!bundle.Dockerfile:7: RUN is not run: only files are copied",
+        "!bundle.Dockerfile:7: RUN is ignored, because bundle-tool does not run commands",
         "!bundle.Dockerfile:8: files of another image or stage are not copied to /x",
     ];
     assert_eq!(check("image", &run, 0, &facts), Vec::<String>::new());

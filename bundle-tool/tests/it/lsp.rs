@@ -347,6 +347,32 @@ fn findings_of_other_files_and_of_the_bundle_are_shown_and_cleared() {
 }
 
 #[test]
+fn findings_of_some_versions_name_them() {
+    const CRD: &str = "manifests/gizmos.gadgets.example.com.crd.yaml";
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = copy_bundle(dir.path().join("bundle"));
+    let crd = fs::read_to_string(bundle.join(CRD)).unwrap();
+    let rule =
+        "color: {x-kubernetes-validations: [{rule: 'isSemver(self) || true', message: x}], type: string,";
+    let crd = crd.replacen("color: {type: string,", rule, 1);
+    assert!(crd.contains("isSemver"));
+    fs::write(bundle.join(CRD), &crd).unwrap();
+    let file = format!("bundle/{CRD}");
+    let mut client = Client::initialized(dir.path(), &["--kube-version", "1.32..1.34"], &json!({}));
+    client.open(&file, &crd);
+    let shown = client.diagnostics(&file);
+    assert_eq!(codes(&shown), ["schema-rule-invalid"]);
+    let diagnostic = &shown["diagnostics"][0];
+    assert_eq!(
+        diagnostic["data"]["versions"],
+        json!({"kubernetes": ["1.32", "1.33"], "openshift": ["4.19", "4.20"]})
+    );
+    let message = diagnostic["message"].as_str().unwrap();
+    assert!(message.contains("rejected by Kubernetes 1.32 and 1.33 (OpenShift 4.19 and 4.20)"), "{message}");
+    client.shut_down();
+}
+
+#[test]
 fn files_beside_a_bundle_count_and_former_bundles_are_cleared() {
     let dir = tempfile::tempdir().unwrap();
     let operator = "operators/gizmo-operator";
@@ -538,7 +564,7 @@ fn invalid_messages_are_answered_and_the_server_continues() {
 }
 
 #[test]
-fn exit_status_tells_how_the_session_ended() {
+fn exit_status_depends_on_the_end_of_the_session() {
     let dir = tempfile::tempdir().unwrap();
     let mut client = Client::initialized(dir.path(), &[], &json!({}));
     client.notify("exit", &Value::Null);

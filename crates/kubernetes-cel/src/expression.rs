@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn match_conditions_have_the_api_servers_verdicts() {
+    fn match_conditions_are_validated_as_in_the_api_server() {
         let server = Server::new(34);
         for expression in [
             "true",
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn constraints_have_olms_verdicts() {
+    fn constraints_are_validated_as_in_olm() {
         for rule in [
             "properties.exists(p, p.type == 'olm.package' && p.value.packageName == 'a')",
             "properties.exists(p, p.type == 'olm.package' && (semver_compare(p.value.version, '1.0.0') >= 0))",

@@ -251,7 +251,7 @@ mod transport {
         }
 
         #[test]
-        fn cause_is_known_by_its_type() {
+        fn cause_is_recognized_by_its_type() {
             let find = |error: rustls::Error| Cause::find(&io::Error::other(error));
             let unknown = find(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer));
             assert_eq!(unknown.kind, CauseKind::UnknownAuthority);

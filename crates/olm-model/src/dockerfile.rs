@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_label_of_this_form_is_left_alone() {
+    fn other_labels_are_unchanged() {
         let some = |key: &str| (key.to_owned(), Some("1".to_owned()));
         assert_eq!(
             pairs("LABEL a=1\nLABEL a new value=2\n"),

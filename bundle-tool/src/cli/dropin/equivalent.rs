@@ -190,7 +190,10 @@ pub(crate) fn translate(tool: Tool, words: &[Word], project: &Project, is_read: 
         Native::Group => return Translation::Invalid(format!("`{}` requires a subcommand", line.path())),
     };
     if is_read && !native.has_same_output {
-        let reason = format!("another program reads the output of `{}`, which differs natively", line.path());
+        let reason = format!(
+            "another program reads the output of `{}`, and the native command prints other output",
+            line.path()
+        );
         return Translation::Adapter(reason);
     }
     match native_line(&native, line.command, &line.parts, words, project) {
@@ -261,7 +264,9 @@ fn native_line(
         if let Some(name) = unless.peek().copied()
             && !unless.any(|name| has_set[name])
         {
-            return Err(format!("a variable may set `--{name}`, which has another default natively"));
+            return Err(format!(
+                "a variable may set `--{name}`, which has another default in the native command"
+            ));
         }
     }
     let mut added: Vec<String> = native

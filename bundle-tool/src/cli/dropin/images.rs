@@ -51,7 +51,7 @@ fn check(tool: &str) -> Result<()> {
 }
 
 fn note(tool: &str, tag: &str) {
-    log::info(&format!("{tool} is not installed: pushing {tag}"));
+    log::info(&format!("{tool} is not installed, so the image is pushed to {tag}"));
 }
 
 fn is_installed(tool: &str) -> bool {

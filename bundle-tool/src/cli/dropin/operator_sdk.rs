@@ -36,7 +36,7 @@ pub(crate) const ROOT: Command = Command {
     flags: &[PROJECT_VERSION],
     ..Command::group(
         "operator-sdk",
-        "Package operators for OLM, and run them",
+        "Package operators for OLM and run them on a cluster",
         &[
             Command {
                 ..Command::group(
@@ -80,7 +80,7 @@ pub(crate) const ROOT: Command = Command {
                 |matches| super::completion(&ROOT, matches),
             )
             .native(NativeCommand::new(&["completions"], &[])),
-            Command::group("create", "Add to a project", &[CREATE_API, CREATE_WEBHOOK]),
+            Command::group("create", "Add APIs and webhooks to a project", &[CREATE_API, CREATE_WEBHOOK]),
             Command::leaf(
                 "edit",
                 "",
@@ -132,7 +132,8 @@ const BUNDLE_VALIDATE: Command = Command::leaf(
     "Validate a bundle directory or image",
     Arity::Any,
     &[
-        Flag::text("image-builder", "docker", "Container tool; images are read without it").short('b'),
+        Flag::text("image-builder", "docker", "Not used, because images are read without a container tool")
+            .short('b'),
         Flag::text("select-optional", "", "Label selector of optional validators"),
         Flag::bool("list-optional", "List the optional validators"),
         Flag::map("optional-values", "Values for validators, such as k8s-version=1.30"),
@@ -140,7 +141,7 @@ const BUNDLE_VALIDATE: Command = Command::leaf(
         Flag::text(
             "alpha-select-external",
             "",
-            "Programs that validate the bundle, too, separated by colons",
+            "Additional validators to run, as paths of programs separated by colons",
         ),
     ],
     bundle_validate::run,
@@ -207,7 +208,7 @@ const GENERATE_PACKAGE_MANIFESTS: Command = Command {
             Flag::text("deploy-dir", "", "Directory of the manifests"),
             Flag::text("crds-dir", "", "Directory of the CRDs"),
             Flag::text("channel", "", "Channel of the version"),
-            Flag::bool("default-channel", "Make it the default channel"),
+            Flag::bool("default-channel", "Make --channel the default channel"),
             Flag::bool("update-objects", "Update the other objects").default("true"),
             Flag::list("extra-service-accounts", "Further service accounts"),
             QUIET,
@@ -226,7 +227,7 @@ const RUN_BUNDLE: Command = Command::leaf(
     Arity::Exactly(1),
     &[
         Flag::text("ca-secret-name", "", "Secret with a certificate authority of the registry"),
-        Flag::text("decompression-image", "", "Image that unpacks the catalog; not used"),
+        Flag::text("decompression-image", "", "Accepted for compatibility; no image unpacks the catalog"),
         Flag::text("image-pull-policy", "Always", "Pull policy of the catalog's pod"),
         Flag::text(
             "index-image",
@@ -259,7 +260,7 @@ const RUN_UPGRADE: Command = Command::leaf(
     Arity::Exactly(1),
     &[
         Flag::text("ca-secret-name", "", "Secret with a certificate authority of the registry"),
-        Flag::text("decompression-image", "", "Image that unpacks the catalog; not used"),
+        Flag::text("decompression-image", "", "Accepted for compatibility; no image unpacks the catalog"),
         Flag::text("image-pull-policy", "Always", "Pull policy of the catalog's pod"),
         KUBECONFIG,
         NAMESPACE,
@@ -334,7 +335,7 @@ const SCORECARD: Command = Command::leaf(
         Flag::bool("skip-cleanup", "Keep the pods").short('x'),
         Flag::duration("wait-time", "30s", "Maximum time for all tests").short('w'),
         Flag::text("storage-image", "", "Image that gathers the output of tests").short('b'),
-        Flag::text("untar-image", "", "Image that unpacks the bundle; not used").short('u'),
+        Flag::text("untar-image", "", "Accepted for compatibility; no image unpacks the bundle").short('u'),
         Flag::text("test-output", "test-output", "Output directory of the tests").short('t'),
     ],
     cluster::scorecard,
@@ -353,7 +354,9 @@ const OLM: Command = Command::group(
             &[Flag::text("version", "0.28.0", "Version of OLM"), TIMEOUT],
             olm::install,
         )
-        .without_native("`bundle-tool olm install` requires the manifests of a release: `--manifests crds.yaml --manifests olm.yaml`"),
+        .without_native(
+            "`bundle-tool olm install` downloads nothing; pass `--manifests crds.yaml --manifests olm.yaml`",
+        ),
         Command::leaf(
             "status",
             "",
@@ -361,7 +364,7 @@ const OLM: Command = Command::group(
             Arity::Any,
             &[
                 Flag::text("version", "", "Version of OLM"),
-                Flag::text("olm-namespace", "olm", "Namespace of OLM; it is found without this flag"),
+                Flag::text("olm-namespace", "olm", "Namespace of OLM (detected automatically)"),
                 TIMEOUT,
             ],
             olm::status,
@@ -374,7 +377,7 @@ const OLM: Command = Command::group(
             Arity::Any,
             &[
                 Flag::text("version", "", "Version of OLM"),
-                Flag::text("olm-namespace", "olm", "Namespace of OLM; it is found without this flag"),
+                Flag::text("olm-namespace", "olm", "Namespace of OLM (detected automatically)"),
                 TIMEOUT,
             ],
             olm::uninstall,
@@ -390,7 +393,8 @@ const INIT: Command = Command::leaf(
     Arity::Any,
     &[
         Flag::text("domain", "my.domain", "Domain of the API groups"),
-        Flag::bool("fetch-deps", "Download dependencies; cargo does it when it builds").default("true"),
+        Flag::bool("fetch-deps", "Accepted for compatibility; cargo downloads dependencies when it builds")
+            .default("true"),
         Flag::text("license", "apache2", "License of the source code"),
         Flag::text("owner", "", "Owner of the copyright"),
         Flag::text("project-name", "", "Name of the project"),
@@ -425,7 +429,7 @@ const CREATE_API: Command = Command::leaf(
         Flag::bool("force", "Overwrite existing files"),
         Flag::text("group", "", "Group, without the domain"),
         Flag::text("kind", "", "Kind"),
-        Flag::bool("make", "Run make generate; not used").default("true"),
+        Flag::bool("make", "Accepted for compatibility; run `make generate` yourself").default("true"),
         Flag::bool("namespaced", "Make the kind namespaced").default("true"),
         Flag::text("plural", "", "Plural of the kind"),
         Flag::bool("resource", "Create the types").default("true"),
@@ -453,7 +457,7 @@ const CREATE_WEBHOOK: Command = Command::leaf(
         Flag::text("group", "", "Group, without the domain"),
         Flag::text("kind", "", "Kind"),
         Flag::bool("legacy", "Use the directory layout of earlier versions"),
-        Flag::bool("make", "Run make generate; not used").default("true"),
+        Flag::bool("make", "Accepted for compatibility; run `make generate` yourself").default("true"),
         Flag::text("plural", "", "Plural of the kind"),
         Flag::bool("programmatic-validation", "Create a validating webhook"),
         Flag::list("spoke", "Versions that are converted to the storage version"),

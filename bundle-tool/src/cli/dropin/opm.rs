@@ -89,7 +89,7 @@ const RENDER: Command = Command {
             Flag::text(
                 "alpha-image-ref-template",
                 "",
-                "Image of bundle directories, with {{.Package}}, {{.Name}} and {{.Version}}",
+                "Template for the image references of bundle directories, with {{.Package}}, {{.Name}} and {{.Version}}",
             )
             .hidden(),
         ],
@@ -140,15 +140,19 @@ const SERVE: Command = Command::leaf(
     Arity::Exactly(1),
     &[
         Flag::bool("debug", "Enable debug logging"),
-        Flag::text("termination-log", "/dev/termination-log", "File for the reason why the program ends")
-            .short('t'),
+        Flag::text(
+            "termination-log",
+            "/dev/termination-log",
+            "File to which the reason for an exit is written",
+        )
+        .short('t'),
         Flag::text("port", "50051", "Port to serve on").short('p'),
         Flag::text(
             "pprof-addr",
             "localhost:6060",
-            "Address of a profiling endpoint; nothing is served there",
+            "Accepted for compatibility; there is no profiling endpoint",
         ),
-        Flag::bool("pprof-capture-profiles", "Capture CPU profiles; nothing is captured"),
+        Flag::bool("pprof-capture-profiles", "Accepted for compatibility; no profiles are captured"),
         Flag::text("cache-dir", "", "Directory with the index of the catalog"),
         Flag::bool("cache-only", "Write the index and exit"),
         Flag::bool("cache-enforce-integrity", "Exit with an error if the index cannot be used"),
@@ -241,7 +245,7 @@ const RENDER_GRAPH: Command = Command::leaf(
     "Print the upgrade graphs of a catalog as a Mermaid diagram",
     Arity::AtLeast(1),
     &[
-        Flag::text("minimum-edge", "", "Lowest bundle of the graphs"),
+        Flag::text("minimum-edge", "", "Bundle that the graph starts with"),
         Flag::text("package-name", "", "Package to print").short('p'),
         Flag::bool("draw-v0-semantics", "Mark what OLM v0 skips"),
     ],
@@ -254,7 +258,7 @@ const LIST: Command = Command::group(
     "List the contents of a catalog",
     &[
         Command::leaf("packages", "<indexRef>", "List packages", Arity::Exactly(1), &[], list::packages)
-            .without_native("`bundle-tool catalog graph CATALOG` prints the same, but not in these columns"),
+            .without_native("`bundle-tool catalog graph CATALOG` prints the same data in other columns"),
         Command::leaf(
             "channels",
             "<indexRef> [packageName]",
@@ -263,7 +267,7 @@ const LIST: Command = Command::group(
             &[],
             list::channels,
         )
-        .without_native("`bundle-tool catalog graph CATALOG` prints the same, but not in these columns"),
+        .without_native("`bundle-tool catalog graph CATALOG` prints the same data in other columns"),
         Command::leaf(
             "bundles",
             "<indexRef> <packageName>",
@@ -272,7 +276,7 @@ const LIST: Command = Command::group(
             &[],
             list::bundles,
         )
-        .without_native("`bundle-tool catalog graph CATALOG` prints the same, but not in these columns"),
+        .without_native("`bundle-tool catalog graph CATALOG` prints the same data in other columns"),
     ],
 );
 
@@ -310,7 +314,7 @@ const BUNDLE: Command = Command {
                     Flag::text("tag", "", "Name of the image").short('t').required(),
                     PACKAGE,
                     CHANNELS,
-                    Flag::text("image-builder", "docker", "Container tool that gets the image").short('b'),
+                    Flag::text("image-builder", "docker", "Container tool to load the image into").short('b'),
                     DEFAULT,
                     Flag::bool("overwrite", "Overwrite existing metadata").short('o'),
                     OUTPUT_DIR,
@@ -330,12 +334,16 @@ const BUNDLE: Command = Command {
                     Arity::None,
                     &[
                         Flag::text("tag", "", "Name of the image").short('t').required(),
-                        Flag::text("image-builder", "docker", "Container tool; images are read without it")
-                            .short('b'),
+                        Flag::text(
+                            "image-builder",
+                            "docker",
+                            "Not used, because images are read without a container tool",
+                        )
+                        .short('b'),
                         Flag::text(
                             "optional-validators",
                             "",
-                            "Further validators: operatorhub, bundle-objects",
+                            "Optional validators to run: operatorhub, bundle-objects",
                         )
                         .short('o'),
                     ],
@@ -375,10 +383,10 @@ const OUT_DOCKERFILE: Flag =
 const BINARY_IMAGE: Flag =
     Flag::text("binary-image", "", "Image with opm that serves the catalog").short('i');
 const CONTAINER_TOOL: Flag =
-    Flag::text("container-tool", "", "Container tool that gets the image: docker or podman").short('c');
+    Flag::text("container-tool", "", "Container tool to load the image into: docker or podman").short('c');
 const BUILD_TOOL: Flag = Flag::text("build-tool", "", "Same as --container-tool, for building").short('u');
 const PULL_TOOL: Flag =
-    Flag::text("pull-tool", "", "Same as --container-tool, for pulling; images are read without it")
+    Flag::text("pull-tool", "", "Accepted for compatibility; images are pulled without a container tool")
         .short('p');
 const PERMISSIVE: Flag = Flag::bool("permissive", "Continue with a catalog that is not valid");
 
@@ -386,7 +394,7 @@ const INDEX: Command = Command {
     arity: Arity::None,
     ..Command::group(
         "index",
-        "Build index images, from file-based catalogs",
+        "Build index images from file-based catalogs",
         &[
             Command::leaf(
                 "add",
@@ -408,7 +416,7 @@ const INDEX: Command = Command {
                     Flag::text(
                         "mode",
                         "replaces",
-                        "Where upgrade edges come from: replaces, semver or semver-skippatch",
+                        "How upgrade edges are determined: replaces, semver or semver-skippatch",
                     ),
                     Flag::bool("overwrite-latest", "Replace bundles of the same name").hidden(),
                     Flag::bool("enable-alpha", "Enable alpha features").hidden(),
@@ -452,7 +460,7 @@ const INDEX: Command = Command {
                     Flag::text(
                         "container-tool",
                         "podman",
-                        "Container tool that gets the image: docker or podman",
+                        "Container tool to load the image into: docker or podman",
                     )
                     .short('c'),
                     TAG,
@@ -546,7 +554,7 @@ const REGISTRY: Command = Command {
                     Flag::bool("skip-tls-verify", "Do not verify the certificates of registries"),
                     Flag::bool("use-http", "Use plain HTTP for registries"),
                     Flag::text("ca-file", "", "File with a certificate authority of the registry"),
-                    Flag::text("mode", "replaces", "Where upgrade edges come from"),
+                    Flag::text("mode", "replaces", "How upgrade edges are determined"),
                     Flag::text("container-tool", "none", "Container tool").short('c'),
                     Flag::bool("overwrite-latest", "Replace bundles of the same name").hidden(),
                     Flag::bool("enable-alpha", "Enable alpha features").hidden(),
@@ -593,11 +601,11 @@ const REGISTRY: Command = Command {
                     Flag::text(
                         "termination-log",
                         "/dev/termination-log",
-                        "File for the reason why the program ends",
+                        "File to which the reason for an exit is written",
                     )
                     .short('t'),
                     Flag::bool("skip-migrate", "Do not migrate the database"),
-                    Flag::text("timeout-seconds", "infinite", "Time after which the program ends"),
+                    Flag::text("timeout-seconds", "infinite", "Time after which the server exits"),
                 ],
                 unsupported,
             )

@@ -149,7 +149,7 @@ fn output_of(program: &str, directory: &Path, limit: Duration) -> Result<Vec<u8>
 /// Waits until a program has closed its output and has ended.
 fn wait(child: &mut Child, program: &str, deadline: Instant) -> Result<(Vec<u8>, ExitStatus)> {
     let failed = || format!("failed to run the external validator {program}");
-    let too_long = || anyhow!("the external validator {program} did not end in time and was stopped");
+    let too_long = || anyhow!("the external validator {program} timed out and was stopped");
     let stdout = child.stdout.take().with_context(failed)?;
     let (sender, receiver) = mpsc::channel();
     // A thread, because a read has no time limit. It ends with the program that keeps the output open.

@@ -143,11 +143,11 @@ impl Context<'_> {
             Translation::Native(line) => {
                 let line = native_line("bundle-tool", &line, &words);
                 Outcome::Kept(format!(
-                    "change the list to the words of `{line}`, in an image that contains bundle-tool"
+                    "replace the list with the words of `{line}`, and use an image that contains bundle-tool"
                 ))
             }
             Translation::Adapter(reason) => Outcome::Kept(format!(
-                "{reason}; insert `bundle-tool` before the list, in an image that contains it"
+                "{reason}; insert `bundle-tool` as the first word of the list, and use an image that contains it"
             )),
             Translation::Unsupported(reason) => Outcome::Kept(reason),
             Translation::Invalid(_) => return None,

@@ -122,8 +122,8 @@ impl Scan<'_> {
                     format!("`{rule_name}` downloads {tool}, which other rules still require")
                 } else {
                     format!(
-                        "`{rule_name}` downloads {tool}, which no rule requires any more: remove it, and install bundle-tool \
-                         instead"
+                        "`{rule_name}` downloads {tool}, which no rule requires any longer; remove the rule, and install \
+                         bundle-tool instead"
                     )
                 };
                 self.notes.push(Note::info(&content.path, content.line(rule.start), message));
@@ -169,7 +169,9 @@ impl Scan<'_> {
                 let content = &self.files[definition.file];
                 let tool = tool.name();
                 let message = match kept {
-                    0 => format!("no call uses `{name}` ({tool}) any more: remove it if nothing else does"),
+                    0 => format!(
+                        "no call uses `{name}` ({tool}) any longer; remove the variable if nothing else uses it"
+                    ),
                     1 => format!("`{name}` ({tool}) is still used by 1 call that is kept"),
                     kept => format!("`{name}` ({tool}) is still used by {kept} calls that are kept"),
                 };

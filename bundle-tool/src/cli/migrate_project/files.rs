@@ -73,7 +73,7 @@ pub(super) struct Files {
 /// There is no such directory, it has too many files, or one of them is not UTF-8.
 pub(super) fn read(directory: &Path) -> Result<Files> {
     if !directory.is_dir() {
-        bail!("{} is not a directory: expected the directory of a project", directory.display());
+        bail!("{} is not a directory; pass the directory of a project", directory.display());
     }
     let opened = Directory::open(directory)?;
     let options = Options { max_entries: MAX_ENTRIES, skipped_directories: SKIPPED, ..Options::default() };
@@ -128,7 +128,9 @@ pub(super) fn read(directory: &Path) -> Result<Files> {
         }
         size += text.len();
         if size > MAX_FILES {
-            bail!("the files that mention operator-sdk or opm exceed {MAX_FILES} bytes");
+            bail!(
+                "the files that mention operator-sdk or opm exceed the limit of {MAX_FILES} bytes in total"
+            );
         }
         files.list.push(File::new(path, kind, text));
     }

@@ -107,7 +107,10 @@ fn examine(directory: &Path) -> Result<Report> {
     for file in 0..found.list.len() {
         scan.file(file);
         if scan.calls.len() > MAX_CALLS || scan.notes.len() > MAX_CALLS {
-            bail!("{} has more than {MAX_CALLS} calls of operator-sdk and opm", directory.display());
+            bail!(
+                "{} contains more than {MAX_CALLS} calls of operator-sdk and opm; migrate its directories one by one",
+                directory.display()
+            );
         }
     }
     if scan.calls.is_empty() && scan.notes.iter().all(|note| note.severity == Severity::Note) {

@@ -62,7 +62,8 @@ impl<'p> Scan<'p> {
             Kind::Pipeline | Kind::Tekton => {
                 let found = yaml::scripts(text);
                 if found.is_incomplete {
-                    let reason = "not searched completely: the file is not valid YAML".to_owned();
+                    let reason =
+                        "the file is not valid YAML, so some calls in it may not be found".to_owned();
                     self.notes.push(Note::warning(&content.path, 1, reason));
                 }
                 for (range, dialect) in found.texts {
@@ -74,7 +75,8 @@ impl<'p> Scan<'p> {
                 for (range, script) in found.escaped {
                     if Tool::ALL.iter().any(|tool| script.contains(tool.name())) {
                         let line = content.line(range.start);
-                        let reason = "this script contains escapes and is kept: write it as a block (`|`)";
+                        let reason =
+                            "this script contains escapes and is kept; write it as a block scalar (`|`)";
                         self.notes.push(Note::warning(&content.path, line, reason.to_owned()));
                     }
                 }

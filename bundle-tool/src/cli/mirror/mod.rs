@@ -34,10 +34,10 @@ use plan::{Planned, Target};
   # Carry one package to a disconnected network
   bundle-tool mirror quay.io/example/operator-catalog:latest \\
     --package gizmo-operator --channel stable --min-version 1.2.0 \\
-    --to oci:carried
+    --to oci:mirror-images
 
   # Push everything in the layout to the registry of that network
-  bundle-tool mirror oci:carried --to registry.example.com/mirror \\
+  bundle-tool mirror oci:mirror-images --to registry.example.com/mirror \\
     --manifests-dir mirror
 
   # Check that everything is there

@@ -170,7 +170,7 @@ impl Validated<'_> {
             return Ok(());
         }
         bail!(
-            "{} was changed while its image was built, and was not pushed: run the command again",
+            "{} was changed while its image was built, so the image was not pushed; run the command again",
             self.directory.display()
         );
     }

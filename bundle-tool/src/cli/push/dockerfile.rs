@@ -82,7 +82,7 @@ impl Additions {
                 let instruction = printable(&instruction).into_owned();
                 writeln!(
                     err,
-                    "{WARNING} {name}:{}: {instruction} is not run: only files are copied",
+                    "{WARNING} {name}:{}: {instruction} is ignored, because bundle-tool does not run commands",
                     position.line
                 )?;
             }
@@ -156,7 +156,10 @@ fn additional(copy: &Copied, context: &Path, directory: &Path) -> Result<FileMap
     for source in &sources {
         let real = source.canonicalize().with_context(|| format!("cannot copy {}", source.display()))?;
         if !real.starts_with(&root) {
-            bail!("cannot copy {}: it is a link out of the build context", source.display());
+            bail!(
+                "cannot copy {}: it is a symbolic link that points outside the build context",
+                source.display()
+            );
         }
     }
     let is_directory = copy.is_directory || sources.len() > 1;
@@ -237,7 +240,7 @@ fn is_of_bundle(source: &Path, directory: &Path) -> bool {
 fn matching(context: &Path, source: &str) -> Result<Vec<PathBuf>> {
     let relative = Path::new(source.trim_start_matches('/'));
     if relative.components().any(|part| part == Component::ParentDir) {
-        bail!("cannot copy {source}: it is outside of the build context");
+        bail!("cannot copy {source}: the path is outside the build context");
     }
     let path = context.join(relative);
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

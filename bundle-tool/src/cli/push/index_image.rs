@@ -115,7 +115,7 @@ impl SelfServing<'_> {
             }
             // What is pushed on request cannot be served either; it says so when it starts.
             Err(LoadError::Invalid(_)) if self.may_be_invalid => {
-                writeln!(stderr(), "{WARNING} the catalog is invalid: the image cannot serve it")?;
+                writeln!(stderr(), "{WARNING} the catalog is invalid, so the image cannot serve it")?;
             }
             Err(error) => return Err(error).context("failed to build the index of the catalog"),
         }

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn one_edit_that_does_something_else_does_not_hold_up_the_others() {
+    fn failed_edit_does_not_block_other_edits() {
         // Removing all entries of a map in block style leaves null.
         let (mut text, mut edits) = (String::new(), Vec::new());
         for index in 0..200 {

@@ -52,7 +52,7 @@ mod tests {
 
     /// `tests/secretbox.c` of `NaCl`.
     #[test]
-    fn box_of_nacl_is_opened() {
+    fn nacl_box_is_decrypted() {
         let hex = |text: &str| -> Vec<u8> {
             let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
             let pairs = digits.chunks(2).map(|pair| str::from_utf8(pair).unwrap());

@@ -474,7 +474,7 @@ async fn large_blob_of_another_digest_is_not_passed_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn large_blob_whose_upload_breaks_is_copied_all_the_same() {
+async fn large_blob_is_copied_after_an_interrupted_upload() {
     let (one, two) = (Running::start().await, Running::start().await);
     let image = large(12 << 20);
     push(one.address, "org/app:v1", &image).await;

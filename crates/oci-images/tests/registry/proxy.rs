@@ -193,7 +193,7 @@ async fn wrong_blob_is_never_complete_and_never_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn blob_is_never_made_of_two_attempts() {
+async fn blob_is_never_assembled_from_two_attempts() {
     let content = vec![b'b'; 200_000];
     let path = format!("/v2/a/blobs/{}", sha256(&content));
     let length = content.len();

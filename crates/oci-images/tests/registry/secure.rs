@@ -83,7 +83,7 @@ impl Files {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn image_travels_over_tls_with_a_password() {
+async fn image_is_pushed_and_pulled_over_tls_with_a_password() {
     let files = Files::new();
     let registry = files.registry().await;
     let name = reference(registry.address, "a:v1");

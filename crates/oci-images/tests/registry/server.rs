@@ -152,7 +152,7 @@ mod directory {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn port_that_is_taken_leaves_the_directory_alone() {
+    async fn port_in_use_leaves_the_directory_unchanged() {
         let registry = Running::start().await;
         let directory = tempfile::tempdir().unwrap();
         let error = Server::bind(Options::new(registry.address, directory.path())).await.unwrap_err();

@@ -173,7 +173,7 @@ fn scopes<const N: usize>(scopes: [&str; N]) -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bundle_travels_with_tokens_for_no_more_than_is_done() {
+async fn tokens_are_requested_for_minimal_scopes() {
     let registry = Running::start().await;
     let gate = Gate::start(&registry).await;
     let host = gate.address.to_string();

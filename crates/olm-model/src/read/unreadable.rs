@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_machine_are_told_from_those_of_the_input() {
+    fn machine_errors_are_distinguished_from_input_errors() {
         let missing = Unreadable::from(io::Error::from(ErrorKind::NotFound));
         assert!(!missing.is_environment() && missing.is_missing());
         #[cfg(feature = "fs")]

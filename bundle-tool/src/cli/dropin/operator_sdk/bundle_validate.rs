@@ -37,7 +37,7 @@ pub(crate) const NATIVE: NativeCommand = NativeCommand {
             ("list-optional", Becomes::Same),
             ("optional-values", Becomes::OmittedIf(is_unset_version)),
             ("output", Becomes::Same),
-            ("alpha-select-external", Becomes::Missing("`validate` runs no external validators")),
+            ("alpha-select-external", Becomes::Missing("`validate` does not run external validators")),
         ],
     )
 };

@@ -150,11 +150,12 @@ pub(crate) fn run_bundle(matches: &Matches) -> Result<Status> {
     if is_insecure(matches)? || is_local(matches.argument(0)) {
         line.flag("insecure");
     }
-    for name in ["image-pull-policy", "decompression-image"] {
+    for (name, reason) in [
+        ("image-pull-policy", "the pod of the catalog uses the default pull policy of Kubernetes"),
+        ("decompression-image", "the catalog is not compressed"),
+    ] {
         if matches.is_set(name) {
-            log::info(&format!(
-                "--{name} has no effect: no image is pulled for the catalog but the one that serves it"
-            ));
+            log::info(&format!("--{name} has no effect, because {reason}"));
         }
     }
     line.run()

@@ -97,7 +97,7 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
         read(&existing, &package)?
     } else {
         if matches.is_set("interactive") && matches.bool("interactive") {
-            log::warn("--interactive has no effect: edit the base CSV");
+            log::warn("--interactive has no effect; to set missing values, edit the base CSV");
         }
         new_base(&package)
     };

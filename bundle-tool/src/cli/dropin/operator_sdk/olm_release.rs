@@ -31,7 +31,10 @@ impl Release {
         if version.is_empty()
             || !version.chars().all(|char| char.is_ascii_alphanumeric() || "-+.".contains(char))
         {
-            bail!("invalid version of OLM `{}`", version.escape_debug());
+            bail!(
+                "invalid OLM version `{}`: expected a version such as `0.32.0`, or `latest`",
+                version.escape_debug()
+            );
         }
         let place = variable(VARIABLE)?.unwrap_or_else(|| RELEASES.to_owned());
         if !place.contains("://") {
@@ -48,7 +51,7 @@ impl Release {
                 log::info(&format!("Downloading {url}"));
                 let bytes = download(&url, timeout).await.with_context(|| {
                     format!(
-                        "failed to download {url}; set {VARIABLE} to a directory with {} or to a mirror",
+                        "failed to download {url}; set {VARIABLE} to a directory that contains {}, or to the URL of a mirror",
                         FILES.join(" and ")
                     )
                 })?;
@@ -67,7 +70,11 @@ impl Release {
         let has_files = |path: &PathBuf| FILES.iter().all(|file| path.join(file).is_file());
         match candidates.into_iter().find(has_files) {
             Some(directory) => Ok(Self { directory, _downloaded: None }),
-            None => bail!("{} has no {} ({VARIABLE} names it)", directory.display(), FILES.join(" and ")),
+            None => bail!(
+                "{VARIABLE} is set to {}, which does not contain {}",
+                directory.display(),
+                FILES.join(" and ")
+            ),
         }
     }
 

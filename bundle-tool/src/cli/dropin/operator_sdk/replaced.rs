@@ -2,15 +2,15 @@
 
 /// `alpha config-3alpha-to-3`.
 pub(crate) fn config(_: &str) -> String {
-    "PROJECT files of version 3-alpha are not supported; set `version: \"3\"` in PROJECT, `layout` to a list and \
-     `resources[].api.crdVersion` to v1, or convert the file with operator-sdk 1.42 or earlier"
+    "PROJECT files of version 3-alpha are not supported; in PROJECT, set `version` to `\"3\"`, `layout` to a list, and \
+     `resources[].api.crdVersion` to `v1`; or convert the file with operator-sdk 1.42 or earlier"
         .to_owned()
 }
 
 /// `alpha generate`.
 pub(crate) fn alpha_generate(_: &str) -> String {
-    "scaffolding a Go project again is not supported; use kubebuilder's `alpha generate`, or `bundle-tool update` in a \
-     project of bundle-tool"
+    "`alpha generate` is not supported; for a Go project, use `kubebuilder alpha generate`; for a project that bundle-tool \
+     scaffolded, use `bundle-tool update`"
         .to_owned()
 }
 

@@ -11,8 +11,8 @@ use crate::cli::generate::project_layout;
 /// Says that only operators in Rust are scaffolded.
 pub(crate) fn only_rust(path: &str) -> String {
     format!(
-        "`{path}` scaffolds only operators in Rust; for Go, use kubebuilder with the same arguments, and to package an operator in \
-         any language, `bundle-tool init --from .`"
+        "`{path}` scaffolds only operators in Rust; for Go, use kubebuilder with the same arguments; to package an operator in \
+         any language, use `bundle-tool init --from .`"
     )
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn edit(matches: &Matches) -> Result<Status> {
 fn reject_external(matches: &Matches) -> Result<()> {
     if matches.some("external-api-path").is_some() || matches.some("external-api-domain").is_some() {
         bail!(
-            "APIs of Go modules (--external-api-path) are not supported; use the types of a crate with kube-rs"
+            "external APIs from Go modules (--external-api-path) are not supported; use a crate with the types for kube-rs"
         );
     }
     Ok(())

@@ -84,7 +84,10 @@ pub(crate) fn remove(matches: &Matches) -> Result<Status> {
         kept.remove(package);
     }
     if kept.is_empty() {
-        bail!("the index would be empty: --operators names all packages of {}", matches.text("from-index"));
+        bail!(
+            "--operators lists all packages of {}, so the index would be empty",
+            matches.text("from-index")
+        );
     }
     keep_only(matches, &work, &kept)
 }
@@ -105,7 +108,7 @@ pub(crate) fn prune(matches: &Matches) -> Result<Status> {
     }
     let kept = matches.list("packages");
     if kept.is_empty() {
-        bail!("the index would be empty: --packages names no package");
+        bail!("--packages lists no package, so the index would be empty");
     }
     check_outputs(matches)?;
     note();
@@ -130,7 +133,7 @@ fn keep_only(matches: &Matches, work: &tempfile::TempDir, packages: &BTreeSet<St
 
 /// Warns that the index is a file-based catalog.
 fn note() {
-    log::warn("the index is a file-based catalog: SQLite indexes are not supported");
+    log::warn("building a file-based catalog, because SQLite indexes are not supported");
 }
 
 /// Checks the container tools as opm does: `--container-tool` excludes `--build-tool` and `--pull-tool`.
@@ -195,7 +198,9 @@ fn check_outputs(matches: &Matches) -> Result<()> {
     match fs::read_dir(CATALOG) {
         Ok(mut entries) => {
             if entries.next().is_some() {
-                bail!("directory {CATALOG} must be empty or not exist: the catalog is written there");
+                bail!(
+                    "cannot write the catalog to {CATALOG}, because the directory is not empty; remove its files"
+                );
             }
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -208,7 +213,10 @@ fn check_outputs(matches: &Matches) -> Result<()> {
         bail!("{}: {} is not a directory", failed(), parent.display());
     }
     if atomic_files::compare(path, text.as_bytes())? == atomic_files::Change::Replaced {
-        log::warn(&format!("{} exists and is replaced", printable(&path.display().to_string())));
+        log::warn(&format!(
+            "{} already exists and will be overwritten",
+            printable(&path.display().to_string())
+        ));
     }
     Ok(())
 }

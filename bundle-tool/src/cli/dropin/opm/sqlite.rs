@@ -5,11 +5,11 @@
 pub(crate) fn index(path: &str) -> String {
     let replacement = match name(path) {
         "export" => "`bundle-tool catalog prune --keep PACKAGE --to DIR`",
-        "prune-stranded" => "nothing: bundles of a file-based catalog always have a package",
+        "prune-stranded" => "not needed, because every bundle of a file-based catalog belongs to a package",
         _ => "`bundle-tool catalog prune --keep 'PACKAGE@>=VERSION'`",
     };
     format!(
-        "`{path}` applies to SQLite indexes only, which are not supported; the replacement is {replacement}"
+        "`{path}` applies only to SQLite indexes, which are not supported; a replacement is {replacement}"
     )
 }
 

@@ -634,7 +634,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn file_that_is_gone_is_what_became_of_the_download() {
+    async fn missing_file_is_reported_as_failed_download() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gone");
         let (mut stored, _done, state) = growing(path.clone());

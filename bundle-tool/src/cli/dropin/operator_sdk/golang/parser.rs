@@ -764,7 +764,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_go_is_an_error_with_its_line() {
+    fn invalid_go_is_an_error_with_its_line() {
         for (text, message) in [
             ("", "1: expected `package`"),
             ("package a\nfoo", "2: expected a declaration"),
