@@ -1,12 +1,14 @@
+use crate::inputs::feature;
 use crate::prelude::*;
 use kube_yaml::Value;
-use std::collections::HashSet;
+use kubernetes_cel::Server;
+use std::collections::{HashMap, HashSet};
 
 pub(crate) static RULE: Rule = Rule {
     id: "pod-list-duplicate",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A list in a Deployment's pod template has two entries with the same key: environment variables, ports, image pull secrets or host aliases.",
+    what: "A list in a Deployment's pod template has two entries with the same key: environment variables, ports, image pull secrets, host aliases or resource claims.",
     impacts: &[
         Impact::CsvRejected,
         Impact::Specific(
@@ -31,11 +33,16 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let Some(pod) = deployment.dig(&["spec", "template", "spec"]) else { continue };
         let deployment_path = deployments.index(index);
         let pod_path = deployment_path.field("spec.template.spec");
+        let server = reporter.server();
         let mut report = |path: &Path<'_>, key: &str| {
             reporter.field(&csv.object, path, format!("duplicate entry `{key}`"));
         };
         duplicates(pod, "imagePullSecrets", &pod_path, &|item| text(item, "name", ""), &mut report);
         duplicates(pod, "hostAliases", &pod_path, &|item| text(item, "ip", ""), &mut report);
+        claims(pod, "resourceClaims", &pod_path, server, &mut report);
+        if let Some(resources) = pod.get("resources") {
+            claims(resources, "claims", &pod_path.field("resources"), server, &mut report);
+        }
         for kind in ["containers", "initContainers"] {
             let kind_path = pod_path.field(kind);
             for (index, container) in pod.get(kind).into_iter().flat_map(Value::items).enumerate() {
@@ -45,6 +52,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
                     format!("{}/{}", text(item, "containerPort", "0"), text(item, "protocol", "TCP"))
                 };
                 duplicates(container, "ports", &path, &port, &mut report);
+                if let Some(resources) = container.get("resources") {
+                    claims(resources, "claims", &path.field("resources"), server, &mut report);
+                }
             }
         }
     }
@@ -65,6 +75,28 @@ fn duplicates(
             report(&list.index(index), &key);
         }
         seen.insert(key);
+    }
+}
+
+/// Reports what the rules for claims of Pods do not: two requests of a claim, and everything before the feature is enabled.
+fn claims(
+    parent: Value<'_>,
+    field: &str,
+    path: &Path<'_>,
+    server: &Server,
+    report: &mut impl FnMut(&Path<'_>, &str),
+) {
+    let list = path.field(field);
+    let mut seen: HashMap<String, Vec<String>> = HashMap::new();
+    for (index, item) in parent.get(field).into_iter().flat_map(Value::items).enumerate() {
+        let (name, request) = (text(item, "name", ""), text(item, "request", ""));
+        let requests = seen.entry(name.clone()).or_default();
+        let overlaps =
+            requests.iter().any(|other| request.is_empty() || other.is_empty() || *other == request);
+        if !requests.is_empty() && (!overlaps || !server.since(feature::DYNAMIC_RESOURCE_ALLOCATION)) {
+            report(&list.index(index), &name);
+        }
+        requests.push(request);
     }
 }
 

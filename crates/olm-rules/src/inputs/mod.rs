@@ -27,7 +27,7 @@ pub(crate) use deployment::Deployment;
 pub(crate) use known::{BuiltinObject, Typed};
 pub(crate) use metadata::{MAX_ANNOTATIONS, Metadata, annotation_bytes};
 pub(crate) use pod_template::{ContainerRole, PodTemplate};
-pub(crate) use prepare::RESTART_POLICIES;
+pub(crate) use prepare::{RESTART_POLICIES, feature};
 pub(crate) use schema::{SchemaNode, SchemaRole, StructuralPosition};
 pub use settings::{Extension, Settings};
 pub(crate) use valid_schema::{ValidSchema, cel_schema};

@@ -23,7 +23,7 @@ pub(crate) struct Prepared {
 }
 
 /// The first versions of Kubernetes that enable a feature by default. Earlier versions drop its fields.
-mod feature {
+pub(crate) mod feature {
     pub(crate) const CONTAINER_RESTART_RULES: u16 = 35;
     pub(crate) const CLUSTER_TRUST_BUNDLE_PROJECTION: u16 = 37;
     pub(crate) const DYNAMIC_RESOURCE_ALLOCATION: u16 = 34;
