@@ -365,6 +365,29 @@ fn lost_cluster_still_reports_all_edges() {
     assert_eq!(out.matches(rest).count(), 2, "{out}{err}");
 }
 
+/// Never answers.
+fn stall() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+fn cluster_that_does_not_answer_ends_the_test_with_its_timeout() {
+    const EXPECTED: &str = "error: timed out after 1 s, and nothing was created";
+    let stalls: [fn(&str) -> Option<u16>; 2] = [
+        |request| if request == "GET /version" { stall() } else { None },
+        |request| if request.ends_with("/gizmo-operator-upgrade-test") { stall() } else { None },
+    ];
+    for fails in stalls {
+        let fixture = Fixture::failing("True", |_| {}, fails);
+        let (status, out, err) = fixture.run(&["bundles/old", "bundles/new", "--timeout", "1s"]);
+        assert_eq!(status, Some(2), "{out}{err}");
+        assert_eq!(err.matches(EXPECTED).count(), 1, "{out}{err}");
+        assert!(fixture.left().is_empty(), "{:?}", fixture.left());
+    }
+}
+
 #[test]
 fn recreated_sample_counts_as_lost() {
     let fixture = Fixture::new("True", |gizmo| gizmo["metadata"]["uid"] = uid());

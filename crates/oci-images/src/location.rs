@@ -38,6 +38,12 @@ pub enum Error {
     /// A location is not named.
     #[error("expected a path after `{0}:`")]
     NoPath(&'static str),
+    /// A path on this machine is given where an image is expected.
+    #[error(
+        "`{0}` is a path on this machine; use `oci:{0}` for an OCI layout, `oci-archive:{0}` for an archive, or `docker://{0}` \
+         for an image with this name in a registry"
+    )]
+    Path(String),
     /// The copy would be the image itself.
     #[error("cannot copy {place} to itself: choose another directory or name")]
     SameImage {
@@ -91,7 +97,11 @@ impl FromStr for ImageLocation {
                 return Ok(place(path, name));
             }
         }
-        Ok(Self::Registry(Repository::parse(text.strip_prefix("docker://").unwrap_or(text))?))
+        if let Some(name) = text.strip_prefix("docker://") {
+            return Ok(Self::Registry(Repository::parse(name)?));
+        }
+        let is_path = text.starts_with(['.', '/']) || (!names_registry(text) && Path::new(text).exists());
+        if is_path { Err(Error::Path(text.to_owned())) } else { Ok(Self::Registry(Repository::parse(text)?)) }
     }
 }
 
@@ -106,6 +116,12 @@ impl fmt::Display for ImageLocation {
         write!(formatter, "{scheme}:{}", path.display())?;
         name.iter().try_for_each(|name| write!(formatter, ":{name}"))
     }
+}
+
+/// Returns whether the name of an image begins with the host of a registry.
+fn names_registry(text: &str) -> bool {
+    let host = text.split_once('/').map_or("", |(host, _)| host);
+    host == "localhost" || (host.contains(['.', ':']) && !host.starts_with('.'))
 }
 
 /// Splits `DIR:NAME`; a path that exists, or has no colon, is a `DIR`.
@@ -129,9 +145,11 @@ impl ImageLocation {
     pub fn detect(text: &str) -> Result<Option<Self>, Error> {
         let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
         let marked = SCHEMES.iter().any(|(known, _)| *known == scheme) || text.starts_with("docker://");
-        let host = text.split_once('/').map_or("", |(host, _)| host);
-        let named = host == "localhost" || (host.contains(['.', ':']) && !host.starts_with('.'));
-        if marked || (named && !Path::new(text).exists()) { text.parse().map(Some) } else { Ok(None) }
+        if marked || (names_registry(text) && !Path::new(text).exists()) {
+            text.parse().map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// Returns the path of a layout or an archive; `None` for an image in a registry.
@@ -702,6 +720,18 @@ mod tests {
         assert_eq!(place("docker://quay.io/a/b").to_string(), "quay.io/a/b:latest");
         assert!("quay.io/A/b".parse::<ImageLocation>().is_err());
         assert!(matches!("oci:".parse::<ImageLocation>(), Err(Error::NoPath("oci"))));
+    }
+
+    #[test]
+    fn path_without_a_scheme_is_an_error_with_the_scheme_to_add() {
+        // The tests of a crate run in its directory.
+        for path in ["src", "./images", "/tmp/images"] {
+            let error = path.parse::<ImageLocation>().unwrap_err().to_string();
+            assert!(error.contains(&format!("`oci:{path}`")), "{error}");
+        }
+        for name in ["docker://src", "images", "memcached:1.6", "quay.io/src"] {
+            assert!(matches!(name.parse(), Ok(ImageLocation::Registry(_))), "{name}");
+        }
     }
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::edges::{self, BundleSource, Edge, EdgeArgs};
 use super::examples;
 use super::report::{self, Upgrade, Verdict};
-use crate::cli::cluster::{Printer, print_failure, print_problem, print_problems, settings_for};
+use crate::cli::cluster::{Printer, print_failure, print_problem, print_problems, settings_for, within};
 use crate::cli::error_help::with_help;
 use crate::cli::exit::{Exit, print_error};
 use crate::cli::format::{Format, OutputOption};
@@ -34,7 +34,10 @@ use olm_cluster::samples::Sample;
 use olm_cluster::snapshot::name_of;
 use olm_cluster::{Cluster, Deadline, Error, kinds};
 use olm_model::csv::ClusterServiceVersion;
-use olm_rules::Selection;
+use olm_rules::{Selection, Settings};
+
+/// What a step that exceeds its time has changed.
+const NOTHING_CREATED: &str = "nothing was created";
 
 /// What is removed with the operator.
 const CLEANUP: cleanup::Options = cleanup::Options { crds: true, operator_group: true };
@@ -118,9 +121,14 @@ impl TestUpgrade {
             self.options.timeout,
         ))?;
         let (channel, edges) = self.edges(&registries.options)?;
+        let settings =
+            runtime.block_on(within(Deadline::after(self.options.timeout), NOTHING_CREATED, async {
+                Ok(settings_for(Some(&cluster)).await)
+            }))?;
         let mut test = Test {
             command: &self,
             cluster: &cluster,
+            settings,
             registries: &registries.options,
             channel,
             samples,
@@ -232,6 +240,8 @@ impl Left {
 struct Test<'t> {
     command: &'t TestUpgrade,
     cluster: &'t Cluster,
+    /// The rules' settings for the cluster's version.
+    settings: Settings,
     registries: &'t RegistryArgs,
     channel: Option<String>,
     samples: Option<Vec<Value>>,
@@ -259,14 +269,16 @@ impl Test<'_> {
                 stopped = Some(Stopped::NotRemoved);
                 upgrade.cleanup_error = Some(with_help(error.as_ref()));
             }
-            if let Err(error) = result {
-                let _ = print_error(&error);
-                if is_unreachable(&error) {
-                    stopped = Some(Stopped::Unreachable);
+            match result {
+                Ok(()) => self.printer.step(&upgrade.line()),
+                Err(error) => {
+                    let _ = print_error(&error);
+                    if is_unreachable(&error) {
+                        stopped = Some(Stopped::Unreachable);
+                    }
+                    upgrade.untested(&with_help(error.as_ref()));
                 }
-                upgrade.untested(&with_help(error.as_ref()));
             }
-            self.printer.step(&upgrade.line());
             if stopped.is_some() {
                 return stopped;
             }
@@ -288,10 +300,12 @@ impl Test<'_> {
             bail!("both bundles are `{}`: expected two versions", upgrade.from);
         }
         let samples = self.wanted_samples(&old, upgrade)?;
+        let deadline = self.deadline();
         self.left.package.clone_from(package);
         self.left.crds =
             old.facts.candidate.owned.iter().chain(&new.facts.candidate.owned).cloned().collect();
-        old.facts.candidate.create_namespace = self.check([&upgrade.from, &upgrade.to]).await?;
+        let check = self.check([&upgrade.from, &upgrade.to]);
+        old.facts.candidate.create_namespace = within(deadline, NOTHING_CREATED, check).await?;
         if let Err(failure) = self.install(&mut old).await? {
             print_failure(&failure)?;
             let what = format!("{} is not installed, so its upgrade cannot be tested", upgrade.from);
@@ -343,8 +357,7 @@ impl Test<'_> {
         let chosen = self.command.options.connection.namespace.clone();
         self.left.namespace = chosen.unwrap_or_else(|| own_namespace(&facts.candidate.package));
         self.printer.finish();
-        let selection =
-            Selection { settings: settings_for(Some(self.cluster)).await, ..Selection::default() };
+        let selection = Selection { settings: self.settings.clone(), ..Selection::default() };
         if !self.command.force && !check_bundle(&input.bundle, &selection)? {
             bail!("bundle {name} is invalid and was not installed; use --force to install it anyway");
         }
