@@ -9,9 +9,6 @@ use olm_model::report::{Change, Finding, Fix, Safety, Severity, Suite};
 
 use super::inputs::{Context, annotation, parse};
 
-/// The text between the message of an error and the versions that it holds for.
-pub(crate) const REJECTED_BY: &str = "; rejected by ";
-
 /// Adds the versions to the messages of findings that do not hold for all of them, and how to exclude those versions.
 pub(crate) fn describe(context: &Context<'_>, findings: &mut [Finding]) {
     let claim = &context.claim;
@@ -19,7 +16,7 @@ pub(crate) fn describe(context: &Context<'_>, findings: &mut [Finding]) {
         let Some(versions) = finding.versions else { continue };
         let claimed = versions.intersection(claim.claimed);
         let is_error = finding.severity == Severity::Error;
-        let verb = if is_error { REJECTED_BY } else { "; applies to " };
+        let verb = if is_error { "; rejected by " } else { "; applies to " };
         if claimed.is_empty() {
             finding.severity = Severity::Info;
             // Writing to a string cannot fail.

@@ -10,7 +10,7 @@ use olm_model::version::{self, Version};
 use serde::Serialize;
 
 use super::inputs::{Context, MAX_OPENSHIFT, Settings};
-use super::{Selection, affected, package, shared, validate};
+use super::{Selection, package, shared, validate_without_versions};
 
 /// The versions that one bundle installs on.
 #[derive(Debug, Clone, Serialize)]
@@ -71,8 +71,9 @@ pub struct Reason {
 /// Validates a bundle for each of the versions.
 #[must_use]
 pub fn of_bundle(bundle: &Bundle, versions: Versions) -> Support {
+    // The rows name the versions, so the messages need not.
     let settings = Settings { versions: Some(versions), extension: None, index_dockerfile: None };
-    let report = validate(bundle, &Selection { settings, ..Selection::default() });
+    let report = validate_without_versions(bundle, &Selection { settings, ..Selection::default() });
     let unset = Settings::default();
     let context = Context::new(bundle, &unset);
     // Declarations that contradict each other leave no version.
@@ -119,9 +120,7 @@ fn reasons(report: &BundleReport, minor: Minor) -> Vec<Reason> {
             && finding.suite == Suite::Bundle
             && finding.ignored.is_none();
         if holds && counts && !reasons.iter().any(|reason| reason.rule == finding.rule) {
-            // The row names the version already.
-            let message = finding.message.split(affected::REJECTED_BY).next().unwrap_or_default();
-            reasons.push(Reason { rule: finding.rule, message: message.to_owned() });
+            reasons.push(Reason { rule: finding.rule, message: finding.message.clone() });
         }
     }
     reasons
