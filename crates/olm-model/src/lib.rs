@@ -9,6 +9,7 @@
 //! | [`report`] | findings, fixes, and the documentation of rules |
 //! | [`fix`] | changes the source of files to fix findings, and keeps comments and layout |
 //! | [`kubernetes`] | minor versions of Kubernetes and OpenShift, and the table of those that the rules reproduce |
+//! | [`openshift`] | the versions of OpenShift that a bundle declares |
 //! | [`version`], [`names`], [`image`] | values that several of them use |
 //!
 //! Without the feature `fs`, nothing here does I/O.
@@ -31,6 +32,7 @@ pub mod icon;
 pub mod image;
 pub mod kubernetes;
 pub mod names;
+pub mod openshift;
 pub mod pull_request;
 pub mod read;
 pub mod report;

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 
 use kube_yaml::Path;
 use olm_model::kubernetes::{self, Minor, Versions};
+use olm_model::openshift::{OPENSHIFT_VERSIONS, OpenShiftVersions};
 use olm_model::report::{Change, Finding, Fix, Safety, Severity, Suite};
 
-use super::inputs::{Context, annotation, parse};
+use super::inputs::Context;
 
 /// Adds the versions to the messages of findings that do not hold for all of them, and how to exclude those versions.
 pub(crate) fn describe(context: &Context<'_>, findings: &mut [Finding]) {
@@ -48,12 +49,12 @@ fn raise(context: &Context<'_>, first: Minor, finding: &mut Finding) {
     let minimum = format!("{first}.0");
     let mut steps = vec![format!("set spec.minKubeVersion to `{minimum}`")];
     if let Some(openshift) = kubernetes::openshift_of(first)
-        && let Some((_, text)) = annotation(context.bundle)
-        && let Ok(selector) = parse(text)
-        && selector.begins_before(openshift)
-        && let Some(value) = selector.raised_to(openshift)
+        && let Some((_, text)) = context.bundle.openshift_versions()
+        && let Ok(selected) = text.parse::<OpenShiftVersions>()
+        && selected.begins_before(openshift)
+        && let Some(value) = selected.raised_to(openshift)
     {
-        steps.push(format!("the annotation com.redhat.openshift.versions to `{value}`"));
+        steps.push(format!("the annotation {OPENSHIFT_VERSIONS} to `{value}`"));
     }
     finding.help = Cow::Owned(format!("{}; or {}", steps.join(" and "), finding.help));
     let Some(csv) = context.csvs.first().filter(|_| context.settings.versions.is_none()) else { return };

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use olm_model::Bundle;
 use olm_model::catalog;
 use olm_model::kubernetes::{self, Minor, Versions};
+use olm_model::openshift::{MAX_OPENSHIFT_VERSION, max_openshift_version};
 use olm_model::report::{BundleReport, Severity, Suite};
 use olm_model::version::{self, Version};
 use serde::Serialize;
 
-use super::inputs::{Context, MAX_OPENSHIFT, Settings};
+use super::inputs::{Context, Settings};
 use super::{Selection, package, shared, validate_without_versions};
 
 /// The versions that one bundle installs on.
@@ -145,11 +146,11 @@ impl VersionSupport {
 pub fn of_blob(blob: &catalog::Bundle, versions: Versions) -> Support {
     let minimum = blob.property("olm.csv.metadata")["minKubeVersion"].as_str().unwrap_or_default();
     let minimum = version::tolerant(minimum).ok();
-    let maximum = match blob.property(MAX_OPENSHIFT) {
-        serde_json::Value::String(text) => text.parse::<Minor>().ok(),
-        number => number.to_string().parse().ok(),
+    let maximum = match blob.property(MAX_OPENSHIFT_VERSION) {
+        serde_json::Value::String(text) => max_openshift_version(text),
+        number => max_openshift_version(&number.to_string()),
     };
-    let last = maximum.filter(|minor| minor.is_openshift()).and_then(kubernetes::of_openshift);
+    let last = maximum.and_then(kubernetes::of_openshift);
     let row = |minor: Minor| {
         let is_old = minimum
             .as_ref()

@@ -13,8 +13,9 @@ use crate::cli::fix_outcome::{Done, FixOutcome};
 use crate::cli::fixpoint::{self, FixTarget};
 use crate::cli::lock::lock;
 use olm_catalog::fix::{FixedDocument, document};
-use olm_catalog::validate::{OpenshiftVersion, findings};
+use olm_catalog::validate::findings;
 use olm_model::disk::file;
+use olm_model::kubernetes::Minor;
 use olm_model::report::{Finding, Fix};
 use olm_rules::Selection;
 
@@ -71,7 +72,7 @@ struct CatalogFiles<'a> {
     root: &'a Path,
     /// The directory as the user named it.
     shown: &'a Path,
-    openshift: Option<OpenshiftVersion>,
+    openshift: Option<Minor>,
     selection: &'a Selection,
     changed: Changed,
 }

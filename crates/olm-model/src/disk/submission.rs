@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use super::bundle;
 use super::directory::Directory;
 use super::overlay::Overlay;
+use crate::openshift::OPENSHIFT_VERSIONS;
 use crate::read::submission::with_files;
 use crate::read::{MAX_FILE_SIZE, Unreadable};
-use crate::submission::{CI, OPENSHIFT_VERSIONS, PublishedVersion, RELEASE};
+use crate::submission::{CI, PublishedVersion, RELEASE};
 use crate::{Annotations, Bundle, RepositoryContext};
 
 /// Maximum number of other bundles of an operator that are read.
