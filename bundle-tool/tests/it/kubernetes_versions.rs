@@ -212,6 +212,16 @@ fn matrix_shows_whole_messages() {
 }
 
 #[test]
+fn html_of_the_matrix_is_escaped() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = changed(dir.path(), &[]);
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}], type: \"<b>'&\\e\"}\n";
+    fs::write(bundle.join("manifests/service.yaml"), service).unwrap();
+    let html = run(dir.path(), &["support", "bundle", "--output", "html"]).stdout;
+    assert!(html.contains("unsupported type `&lt;b&gt;&#39;&amp;\\u{1b}`"), "{html}");
+}
+
+#[test]
 fn matrix_of_a_catalog_shows_what_its_bundles_declare() {
     let dir = tempfile::tempdir().unwrap();
     let catalog = dir.path().join("catalog");
