@@ -19,8 +19,7 @@ pub const MAX_SIBLINGS: usize = 500;
 ///
 /// What cannot be read there is omitted, because other findings are about the bundle itself; a link out of the repository is an
 /// unreadable file.
-#[must_use]
-pub fn find_repository(directory: &Path, overlay: &Overlay) -> Option<RepositoryContext> {
+pub(crate) fn find_repository(directory: &Path, overlay: &Overlay) -> Option<RepositoryContext> {
     let directory = fs::canonicalize(directory).ok()?;
     let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let operator = operator_of(&directory)?;
