@@ -17,7 +17,8 @@ use crate::cli::render::{self, Output};
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
 use kube_yaml::text::counted;
-use olm_catalog::validate::{Blob, check_package_name};
+use olm_catalog::validate::Blob;
+use olm_model::names::check_label;
 use olm_model::read::catalog::{Content, Source};
 
 /// Replace olm.bundle.object with olm.csv.metadata in a file-based catalog
@@ -103,7 +104,7 @@ impl Migrate {
         };
         let mut files = BTreeMap::new();
         for (package, part) in catalog.by_package() {
-            if let Err(reason) = check_package_name(&package)
+            if let Err(reason) = check_label(&package)
                 && !package.is_empty()
             {
                 bail!("{}: invalid package name `{package}`: {reason}", failed());

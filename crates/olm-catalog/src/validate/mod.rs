@@ -19,7 +19,7 @@ use olm_model::report::{CatalogReport, Finding};
 use olm_rules::{IgnoreComment, Selection};
 
 pub use blob::{Blob, Bundle, Channel, Deprecation, Deprecations, Entry, Package, SourcePosition};
-pub use decode::{Decoded, check_package_name, decode};
+pub use decode::{Decoded, decode};
 pub use fields::bytes as base64_data;
 pub use graph::{Shape, head_positions, heads, shape, upgrade_breaks};
 pub use openshift::version_of_path;
