@@ -183,7 +183,7 @@ fn without_file(reference: &str, location: &Location, error: anyhow::Error) -> a
 /// Reads the bundle in a directory whole, for all rules of the selection.
 pub(crate) fn whole(path: &Path, overlay: &Overlay, selection: &Selection) -> Result<Bundle, ReadError> {
     // The other bundles of an operator are read for these rules only.
-    disk::bundle::whole(path, overlay, selection.suites.contains(&Suite::Community))
+    disk::whole::bundle(path, overlay, selection.suites.contains(&Suite::Community))
 }
 
 /// Reads the bundle in a directory as [`whole`] does; an error names the other forms of a REF, or how to migrate an older format.

@@ -8,10 +8,10 @@ use atomic_files::{DirectoryLock, Pending, Tree};
 use clap::Args;
 
 use super::bundles;
+use super::catalog::fix_catalog;
 use super::catalog::validate::OpenshiftOption;
-use super::catalog::{fix_catalog, fixed_catalog};
 use super::exit::Exit;
-use super::fix_outcome::{Done, FixOutcome};
+use super::fix_outcome::{Done, FixMode, FixOutcome};
 use super::fixpoint::{self, FixTarget};
 use super::images::Location;
 use super::lock::lock;
@@ -68,15 +68,13 @@ Examples:
 impl Fix {
     pub(crate) fn run(self) -> Result<Exit> {
         let selections = self.choice.selections()?;
+        let mode = if self.diff { FixMode::Preview } else { FixMode::Write };
         let (mut changed, mut is_complete) = (false, true);
         for directory in &self.directories {
-            let fixed = if self.diff {
-                let fixed = self.options.find(directory, &selections, self.openshift)?;
+            let fixed = self.options.apply(directory, &selections, self.openshift, mode)?;
+            if self.diff {
                 fixed.print_diff(directory)?;
-                fixed
-            } else {
-                self.options.fix(directory, &selections, self.openshift)?
-            };
+            }
             changed |= !fixed.files.is_empty();
             is_complete &= !fixed.is_incomplete;
             fixed.print_summary(directory, self.diff)?;
@@ -86,46 +84,27 @@ impl Fix {
 }
 
 impl FixOptions {
-    /// Fixes the bundle or the catalog in a directory: all of its files or, if one cannot be written, none.
-    pub(crate) fn fix(
+    /// Fixes the bundle or the catalog in a directory, or returns what that would change.
+    pub(crate) fn apply(
         &self,
         directory: &str,
         selections: &Selections,
         openshift: OpenshiftOption,
+        mode: FixMode,
     ) -> Result<FixOutcome> {
         let shown = Path::new(directory);
-        if is_catalog(directory)? {
-            return fix_catalog(
-                shown,
-                openshift,
-                &*selections.for_directory(Some(shown))?,
-                self.unsafe_fixes,
-            );
-        }
+        let is_catalog = is_catalog(directory)?;
         let selection = selections.for_directory(Some(shown))?;
+        if is_catalog {
+            return fix_catalog(shown, openshift, &selection, self.unsafe_fixes, mode);
+        }
+        if mode == FixMode::Preview {
+            return self.bundle(shown, shown, &selection);
+        }
         let mut lock = lock(shown)?;
         let fixed = self.bundle(lock.path(), shown, &selection)?;
         write(&fixed, &mut lock, shown)?;
         Ok(fixed)
-    }
-
-    /// Returns what fixing the bundle or the catalog in a directory would change.
-    fn find(
-        &self,
-        directory: &str,
-        selections: &Selections,
-        openshift: OpenshiftOption,
-    ) -> Result<FixOutcome> {
-        let shown = Path::new(directory);
-        if is_catalog(directory)? {
-            return fixed_catalog(
-                shown,
-                openshift,
-                &*selections.for_directory(Some(shown))?,
-                self.unsafe_fixes,
-            );
-        }
-        self.bundle(shown, shown, &*selections.for_directory(Some(shown))?)
     }
 
     /// Fixes the bundle in the directory `root` in memory. `shown` is the directory as the user named it.

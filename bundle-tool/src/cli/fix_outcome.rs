@@ -13,6 +13,15 @@ use kube_yaml::text::{counted, printable, printable_lines};
 /// A fix that was applied: file, rule, what was done.
 pub(crate) type Done = (String, &'static str, String);
 
+/// What is done with the changes of fixes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FixMode {
+    /// Files are written: all or, if one cannot be written, none.
+    Write,
+    /// Nothing is written.
+    Preview,
+}
+
 /// What fixing a bundle or a catalog changes.
 #[derive(Debug, Default)]
 pub(crate) struct FixOutcome {

@@ -18,7 +18,7 @@ use super::images::{Location, RegistryArgs};
 use super::runtime::{SharedRuntime, runtime};
 use crate::terminal::{NOTE, stderr};
 use kube_yaml::text::{counted, printable, write_json};
-use olm_catalog::validate::{check_package_name, heads, resolve};
+use olm_catalog::validate::{heads, resolve};
 use olm_cluster::kinds;
 use olm_cluster::queries::{ANY, NOT_COPIED};
 use olm_cluster::snapshot::name_of;
@@ -26,6 +26,7 @@ use olm_cluster::v1::manifests::{API, ClusterCatalog, ClusterExtension};
 use olm_cluster::v1::migrate::{Blocker, Operator, Plan, bundle_of, observe, yaml};
 use olm_model::csv::ClusterServiceVersion;
 use olm_model::disk;
+use olm_model::names::is_label;
 use olm_model::read;
 use olm_model::read::catalog::Source;
 use olm_model::report::{Severity, Suite};
@@ -98,7 +99,7 @@ impl Migrate {
             bail!("invalid catalog image `{image}`: expected the name of an image in a registry");
         }
         // A path has a `/`, or a `.` at its beginning or before its extension.
-        let is_package = check_package_name(&self.target).is_ok();
+        let is_package = is_label(&self.target);
         if is_package && Path::new(&self.target).exists() {
             let target = &self.target;
             writeln!(
@@ -353,7 +354,7 @@ impl Migrate {
         if let Some(watched) = &self.watch_namespace {
             operator.extension.config.insert("watchNamespace".into(), watched.clone().into());
         }
-        if check_package_name(package).is_err() {
+        if !is_label(package) {
             operator.blockers.push(Blocker::new(
                 "package-name-invalid",
                 "the package's name is not a DNS label",

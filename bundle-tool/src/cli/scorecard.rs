@@ -20,10 +20,10 @@ use kube_yaml::text::{printable, write_json};
 use olm_cluster::test_pods::{Outcome, PodTest, Settings, TestRun};
 use olm_cluster::test_storage::Gathered;
 use olm_cluster::{Cluster, Error};
-use olm_model::Bundle;
 use olm_model::disk;
+use olm_model::{Bundle, LabelSelector};
 use olm_rules::scorecard;
-use olm_rules::scorecard::{Config, Selector, State, Test, TestResult, TestSpec};
+use olm_rules::scorecard::{Config, State, Test, TestResult, TestSpec};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -52,7 +52,7 @@ pub(crate) struct Scorecard {
     config: Option<PathBuf>,
     /// Label selector of the tests to run, such as suite=olm
     #[arg(long, short = 'l', value_name = "SELECTOR", default_value = "", hide_default_value = true)]
-    selector: Selector,
+    selector: LabelSelector,
     /// List the selected tests without running them
     #[arg(long, short = 'L')]
     list: bool,

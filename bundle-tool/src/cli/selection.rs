@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value as Json};
 
 use super::suites::SuiteName;
+use olm_model::LabelSelector;
 use olm_model::disk;
 use olm_model::kubernetes::Versions;
 use olm_model::report::Suite;
@@ -28,7 +29,7 @@ pub(crate) struct SelectionOptions {
     /// Sets of suites to enable, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "PROFILE")]
     profile: Vec<Profile>,
-    /// Optional validators of operator-sdk to enable: `name=NAME`, or `suite=operatorframework`
+    /// Label selector of the optional validators of operator-sdk to enable, such as `name=NAME` or `suite=operatorframework`
     #[arg(long, value_name = "SELECTOR")]
     select_optional: Option<String>,
     /// Values for optional validators, separated by commas: `k8s-version=VERSION`, `index-path=DOCKERFILE`
@@ -127,6 +128,11 @@ impl Optional {
         let suite = self.in_suite.then_some(("suite", "operatorframework"));
         [("name", self.name)].into_iter().chain(suite).collect()
     }
+
+    /// Returns the value of a label.
+    pub(crate) fn label(&self, key: &str) -> Option<&'static str> {
+        self.labels().into_iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
 }
 
 /// Returns the list of operator-sdk's optional validators, as `--list-optional` prints it.
@@ -222,26 +228,24 @@ pub(crate) fn read_index_dockerfile(path: &Path) -> Result<String> {
     String::from_utf8(bytes).context("the file is not UTF-8").with_context(failed)
 }
 
-/// Returns the suites that one of operator-sdk's label selectors picks.
-fn selected(selector: &str) -> Result<Vec<Suite>> {
-    let mut picked: Vec<&Optional> = OPTIONAL.iter().collect();
-    for term in selector.split(',').map(str::trim) {
-        let (key, value) = match term.split_once('=') {
-            Some((key, value)) => (key.trim(), value.trim_start_matches('=').trim()),
-            None => bail!("invalid selector `{term}`: expected name=NAME or suite=operatorframework"),
+/// Returns the suites of the optional validators that a label selector selects; none if it is empty, as operator-sdk does.
+fn selected(text: &str) -> Result<Vec<Suite>> {
+    let selector: LabelSelector = text.parse().with_context(|| format!("invalid selector `{text}`"))?;
+    if selector.is_empty() {
+        return Ok(Vec::new());
+    }
+    let selected = OPTIONAL.iter().filter(|one| selector.matches(|key| one.label(key)));
+    let suites: Vec<Suite> = selected.map(|one| one.suite).collect();
+    if suites.is_empty() {
+        let near = if OPTIONAL.iter().any(|one| one.name == text) {
+            format!(": did you mean `name={text}`?")
+        } else {
+            let name = text.rsplit('=').next().unwrap_or_default();
+            did_you_mean(name, OPTIONAL.iter().map(|one| one.name).chain(["operatorframework"]))
         };
-        match key {
-            "name" => picked.retain(|one| one.name == value),
-            "suite" => picked.retain(|one| one.in_suite && value == "operatorframework"),
-            _ => bail!("unknown label `{key}` in --select-optional: must be `name` or `suite`"),
-        }
+        bail!("selector `{text}` matches no optional validator{near}; --list-optional lists them");
     }
-    if picked.is_empty() {
-        let name = selector.rsplit('=').next().unwrap_or_default();
-        let near = did_you_mean(name, OPTIONAL.iter().map(|one| one.name).chain(["operatorframework"]));
-        bail!("selector `{selector}` matches no optional validator{near}; --list-optional lists them");
-    }
-    Ok(picked.into_iter().map(|one| one.suite).collect())
+    Ok(suites)
 }
 
 fn read_config(path: &Path) -> Result<Map<String, Json>> {
@@ -267,9 +271,16 @@ mod tests {
         assert_eq!(selected("name=good-practices").unwrap(), [Suite::GoodPractices]);
         assert_eq!(selected("suite=operatorframework").unwrap().len(), 5);
         assert_eq!(selected("suite=operatorframework,name=categories").unwrap(), [Suite::Categories]);
+        assert_eq!(
+            selected("name in (categories, multiarch)").unwrap(),
+            [Suite::Categories, Suite::Multiarch]
+        );
+        assert_eq!(selected("!suite,name!=community").unwrap(), [Suite::Multiarch, Suite::OperatorHubV2]);
+        assert_eq!(selected("").unwrap(), []);
         let error = |selector| selected(selector).unwrap_err().to_string();
         assert!(error("name=operatorhubv3").contains("did you mean `operatorhubv2`?"));
         assert!(error("suite=other").contains("matches no optional validator"));
-        assert!(error("good-practices").contains("expected name=NAME"));
+        assert!(error("good-practices").contains("did you mean `name=good-practices`?"));
+        assert!(error("kind=x").contains("matches no optional validator"));
     }
 }

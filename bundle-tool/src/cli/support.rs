@@ -15,7 +15,7 @@ use super::format::{Formats, OutputOption};
 use super::images::RegistryArgs;
 use super::padding::padded;
 use super::runtime::SharedRuntime;
-use kube_yaml::text::{printable, write_json};
+use kube_yaml::text::{printable, write_json, xml_escaped};
 use olm_model::kubernetes::{self, Minor, Versions};
 use olm_model::read::catalog::{self, Source};
 use olm_rules::Selection;
@@ -267,9 +267,7 @@ th,td{border:1px solid #ccc;padding:.3rem .6rem;text-align:center}td:first-child
 .yes{background:#d8f5dc}.no{background:#fbdada}.excluded{color:#777}";
 
 fn html(rows: &[Row], versions: Versions) -> String {
-    let escaped = |text: &str| {
-        printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-    };
+    let escaped = |text: &str| xml_escaped(&printable(text));
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Supported versions</title>\n<style>{STYLE}</style>\n\
          <h1>Supported versions</h1>\n<table>\n<tr><th>bundle</th>"

@@ -15,6 +15,7 @@ use super::catalog::validate::{OpenshiftOption, validate as validate_catalog};
 use super::error_help::with_help;
 use super::exit::{Exit, is_broken_pipe, print_error};
 use super::fix::FixOptions;
+use super::fix_outcome::FixMode;
 use super::images::{Location, RegistryArgs};
 use super::online::Lookup;
 use super::pull_request;
@@ -210,7 +211,12 @@ impl Validate {
         let mut targets = Vec::new();
         for reference in &self.references {
             if self.fix {
-                match self.fix_options.fix(reference, &selections, OpenshiftOption::default()) {
+                match self.fix_options.apply(
+                    reference,
+                    &selections,
+                    OpenshiftOption::default(),
+                    FixMode::Write,
+                ) {
                     Ok(fixed) => fixed.print_summary(reference, false)?,
                     Err(error) => {
                         failed(reference, &error, &mut unreadable)?;

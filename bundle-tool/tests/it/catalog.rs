@@ -254,9 +254,14 @@ fn objects_are_reported_where_the_version_of_openshift_requires_metadata() {
         text += &found(&["c.yaml", "--openshift-version", "4.17"]);
     }
     insta::assert_snapshot!(text);
-    let output = validate(dir.path(), &["c.yaml", "--openshift-version", "4"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("expected MAJOR.MINOR, such as 4.17"));
+    for wrong in ["4", "4.17.3", "1.30"] {
+        let output = validate(dir.path(), &["c.yaml", "--openshift-version", wrong]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains("expected MAJOR.MINOR, such as 4.17"),
+            "{wrong}"
+        );
+    }
 }
 
 #[test]

@@ -199,6 +199,29 @@ fn matrix_shows_where_a_bundle_installs() {
 }
 
 #[test]
+fn matrix_shows_whole_messages() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = changed(dir.path(), &[]);
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}], type: 'x; rejected by y'}\n";
+    fs::write(bundle.join("manifests/service.yaml"), service).unwrap();
+    let arguments = ["support", "bundle", "--output", "json", "--kube-version", "1.33"];
+    let json: Value = serde_json::from_str(&run(dir.path(), &arguments).stdout).unwrap();
+    let reasons = &json["bundles"][0]["versions"][0]["reasons"];
+    let expected = "unsupported type `x; rejected by y`: must be `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`";
+    assert_eq!(reasons[0]["message"], expected);
+}
+
+#[test]
+fn html_of_the_matrix_is_escaped() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = changed(dir.path(), &[]);
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}], type: \"<b>'&\\e\"}\n";
+    fs::write(bundle.join("manifests/service.yaml"), service).unwrap();
+    let html = run(dir.path(), &["support", "bundle", "--output", "html"]).stdout;
+    assert!(html.contains("unsupported type `&lt;b&gt;&#39;&amp;\\u{1b}`"), "{html}");
+}
+
+#[test]
 fn matrix_of_a_catalog_shows_what_its_bundles_declare() {
     let dir = tempfile::tempdir().unwrap();
     let catalog = dir.path().join("catalog");

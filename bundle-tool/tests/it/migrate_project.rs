@@ -146,6 +146,10 @@ fn call_becomes_the_native_command_with_its_arguments() {
             "operator-sdk bundle validate ./bundle --select-optional name=a --optional-values=k8s-version=1.30 --select-optional=suite=operatorframework",
             "bundle-tool validate ./bundle --optional-values=k8s-version=1.30 --select-optional=suite=operatorframework",
         ),
+        (
+            "operator-sdk bundle validate ./bundle --select-optional 'name in (a)'",
+            "bundle-tool validate ./bundle --select-optional 'name in (a)'",
+        ),
         ("operator-sdk bundle validate b --optional-values k8s-version=None", "bundle-tool validate b"),
         ("operator-sdk -n ns run bundle $IMG", "bundle-tool run bundle -n ns $IMG"),
         (
@@ -213,7 +217,6 @@ fn call_without_a_native_command_runs_through_the_adapter() {
     for call in [
         "operator-sdk bundle validate ./bundle 2>&1 | grep -v WARNING",
         "operator-sdk bundle validate ./bundle --alpha-select-external ./v",
-        "operator-sdk bundle validate ./bundle --select-optional 'name in (a)'",
         "operator-sdk run bundle x --skip-tls-verify",
         "operator-sdk olm install",
         "opm index add --bundles $B --tag $C",

@@ -362,8 +362,9 @@ mod tests {
 
     /// No test of its own: [`killed_write_is_reverted_by_the_next_run_unless_it_had_written_everything`] starts it as another process.
     #[test]
+    #[ignore = "another test starts it in a process that ends"]
     fn killed_writer() {
-        let Some(out) = std::env::var_os(DIRECTORY).map(PathBuf::from) else { return };
+        let out = PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
         let last: usize = std::env::var(STEP).unwrap().parse().unwrap();
         let _lock = DirectoryLock::acquire(&out, std::time::Duration::ZERO, |_| {}).unwrap();
         apply_with(&out, |step| {
@@ -385,12 +386,12 @@ mod tests {
             let out = scratch.path().join("out");
             prepare(&out);
             let status = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "transaction::tests::killed_writer"])
+                .args(["--ignored", "--exact", "transaction::tests::killed_writer"])
                 .env(DIRECTORY, &out)
                 .env(STEP, step.to_string())
-                .stdout(std::process::Stdio::null())
-                .status()
-                .unwrap();
+                .output()
+                .unwrap()
+                .status;
             if status.success() {
                 assert_eq!(entries(&out), new());
                 break;

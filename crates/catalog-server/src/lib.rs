@@ -19,6 +19,7 @@ mod index;
 pub mod load;
 mod metrics;
 pub mod probe;
+#[doc(hidden)] // The messages of the gRPC API, for the clients in tests.
 pub mod proto;
 mod query;
 mod reflection;

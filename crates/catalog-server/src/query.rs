@@ -232,7 +232,7 @@ impl Catalog {
     ///
     /// # Errors
     /// There is no such package or channel.
-    pub fn channel_head(&self, package: &str, channel: &str) -> Result<Vec<u8>> {
+    pub(crate) fn channel_head(&self, package: &str, channel: &str) -> Result<Vec<u8>> {
         self.message(self.channel_of(package, channel)?.word(channel::HEAD), Form::Whole)
     }
 
@@ -240,7 +240,7 @@ impl Catalog {
     ///
     /// # Errors
     /// There is no such package or channel, or nothing in it replaces the bundle.
-    pub fn bundle_that_replaces(&self, name: &str, package: &str, channel: &str) -> Result<Vec<u8>> {
+    pub(crate) fn bundle_that_replaces(&self, name: &str, package: &str, channel: &str) -> Result<Vec<u8>> {
         // Of a package, opm's message lacks the quotes here.
         if self.find_package(package)?.is_none() {
             return Err(QueryError::NotFound(format!("package {package} not found")));
@@ -282,7 +282,7 @@ impl Catalog {
     ///
     /// # Errors
     /// There are none.
-    pub fn entries_that_replace(&self, name: &str) -> Result<Vec<ChannelEntry>> {
+    pub(crate) fn entries_that_replace(&self, name: &str) -> Result<Vec<ChannelEntry>> {
         let mut found = Vec::new();
         for number in 0..self.index.tables().count(Table::Entries) {
             let row = self.row(Table::Entries, number)?;
@@ -353,7 +353,7 @@ impl Catalog {
     ///
     /// # Errors
     /// There are none.
-    pub fn entries_that_provide(&self, api: Api<'_>) -> Result<Vec<ChannelEntry>> {
+    pub(crate) fn entries_that_provide(&self, api: Api<'_>) -> Result<Vec<ChannelEntry>> {
         let mut found = Vec::new();
         for number in 0..self.index.tables().count(Table::Entries) {
             if self.provides(number, api)? {
@@ -367,7 +367,7 @@ impl Catalog {
     ///
     /// # Errors
     /// There are none.
-    pub fn latest_entries_that_provide(&self, api: Api<'_>) -> Result<Vec<ChannelEntry>> {
+    pub(crate) fn latest_entries_that_provide(&self, api: Api<'_>) -> Result<Vec<ChannelEntry>> {
         let mut found = Vec::new();
         for number in 0..self.index.tables().count(Table::Channels) {
             let head = self.row(Table::Channels, number)?.word(channel::HEAD);
@@ -382,7 +382,7 @@ impl Catalog {
     ///
     /// # Errors
     /// There is none.
-    pub fn default_bundle_that_provides(&self, api: Api<'_>) -> Result<Vec<u8>> {
+    pub(crate) fn default_bundle_that_provides(&self, api: Api<'_>) -> Result<Vec<u8>> {
         let mut is_provided = false;
         for number in 0..self.index.tables().count(Table::Channels) {
             let row = self.row(Table::Channels, number)?;
@@ -403,7 +403,7 @@ impl Catalog {
 
     /// Returns how many messages [`Catalog::listed_bundle`] has.
     #[must_use]
-    pub fn listed_bundles(&self) -> u32 {
+    pub(crate) fn listed_bundles(&self) -> u32 {
         self.index.tables().count(Table::Order)
     }
 
@@ -411,7 +411,7 @@ impl Catalog {
     ///
     /// # Errors
     /// The index cannot be read any more.
-    pub fn listed_bundle(&self, number: u32) -> Result<Vec<u8>> {
+    pub(crate) fn listed_bundle(&self, number: u32) -> Result<Vec<u8>> {
         self.message(self.row(Table::Order, number)?.word(0), Form::Listed)
     }
 
@@ -434,7 +434,7 @@ impl Catalog {
     ///
     /// # Errors
     /// The index cannot be read any more.
-    pub fn custom_message(&self, number: u32) -> Result<Vec<u8>> {
+    pub(crate) fn custom_message(&self, number: u32) -> Result<Vec<u8>> {
         Ok(self.index.blob(number)?)
     }
 

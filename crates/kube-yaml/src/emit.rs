@@ -37,7 +37,7 @@ pub fn emit_within(value: &Json, limit: usize) -> Option<String> {
 
 /// Compares two keys as go-yaml sorts them: letters after everything else, runs of digits by their number.
 #[must_use]
-pub fn compare_keys(a: &str, b: &str) -> Ordering {
+pub(crate) fn compare_keys(a: &str, b: &str) -> Ordering {
     if a == b {
         return Ordering::Equal;
     }
@@ -70,7 +70,7 @@ pub fn compare_keys(a: &str, b: &str) -> Ordering {
 /// For some keys with digits this order is not total: the standard library's sort may panic then. This one merges, and the
 /// order of such keys depends on that of the input, as it does in go-yaml.
 #[must_use]
-pub fn sorted_by_key<T>(mut items: Vec<T>, key: &impl Fn(&T) -> &str) -> Vec<T> {
+pub(crate) fn sorted_by_key<T>(mut items: Vec<T>, key: &impl Fn(&T) -> &str) -> Vec<T> {
     if items.len() < 2 {
         return items;
     }
@@ -88,7 +88,7 @@ pub fn sorted_by_key<T>(mut items: Vec<T>, key: &impl Fn(&T) -> &str) -> Vec<T> 
 
 /// Returns whether every YAML parser reads `text`, written without quotes, as the same string.
 #[must_use]
-pub fn is_plain_string(text: &str) -> bool {
+pub(crate) fn is_plain_string(text: &str) -> bool {
     matches!(resolve(text), Scalar::String)
         && !matches!(text, "<<" | "=")
         && !is_base_60(text)

@@ -37,16 +37,8 @@ pub fn reencoded(value: &Json, escape_html: bool) -> String {
     out
 }
 
-/// Writes a value with its fields in their order, two spaces a level, and floats as Go writes them. `<`, `>` and `&` are not
+/// Writes a value with its fields in their order, `indent` for each level, and floats as Go writes them. `<`, `>` and `&` are not
 /// escaped, as `opm` has it.
-///
-/// # Errors
-/// The value cannot be written as JSON, or `out` cannot be written to.
-pub fn write_in_order(value: &impl Serialize, out: impl io::Write) -> io::Result<()> {
-    write_in_order_with(value, "  ", out)
-}
-
-/// [`write_in_order`] with another indentation of a level.
 ///
 /// # Errors
 /// The value cannot be written as JSON, or `out` cannot be written to.
@@ -257,7 +249,7 @@ mod tests {
     #[test]
     fn separators_of_lines_and_paragraphs_are_escaped_as_in_go() {
         let mut out = Vec::new();
-        write_in_order(&"a\u{2028}\u{2029}\u{20ac}b\n", &mut out).unwrap();
+        write_in_order_with(&"a\u{2028}\u{2029}\u{20ac}b\n", "  ", &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "\"a\\u2028\\u2029\u{20ac}b\\n\"");
     }
 
@@ -275,7 +267,7 @@ mod tests {
     fn in_order_fields_stay_and_floats_are_those_of_go() {
         let value = json!({"b": ["<&>", 2e-6, 1e21, 1.0], "a": {"x": 3, "y": []}});
         let mut out = Vec::new();
-        write_in_order(&value, &mut out).unwrap();
+        write_in_order_with(&value, "  ", &mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "{\n  \"b\": [\n    \"<&>\",\n    0.000002,\n    1e+21,\n    1\n  ],\n  \"a\": {\n    \"x\": 3,\n    \"y\": []\n  }\n}"

@@ -35,7 +35,7 @@ mod tree_builder;
 
 pub use case_insensitive::{field, fold, is_same_name, string};
 pub use decode::{DecodeError, Decoded, Unknown, decode, decode_ignoring_case};
-pub use emit::{compare_keys, emit, emit_within, is_plain_string, sorted_by_key};
+pub use emit::{emit, emit_within};
 pub use parse::{
     Aliased, First, MAX_ALIASED_BYTES, MAX_ALIASED_VALUES, MAX_DEPTH, MAX_DEPTH_SUM, MAX_DOCUMENTS,
     MAX_TAG_DIRECTIVE_BYTES, MAX_TAG_DIRECTIVES, MAX_VALUES, Parsed, parse, readers_agree,

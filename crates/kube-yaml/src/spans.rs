@@ -95,7 +95,7 @@ pub fn spans(text: &[u8]) -> Option<Span> {
 /// Returns the lines of the block scalars of all documents, from 0: that of the header, and those of the text. Nothing if the
 /// text is invalid or exceeds the limits of [`crate::parse`].
 #[must_use]
-pub fn block_scalars(text: &[u8]) -> Option<Vec<Range<usize>>> {
+pub(crate) fn block_scalars(text: &[u8]) -> Option<Vec<Range<usize>>> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     if tag_before_comma(text).or_else(|| excessive_directives(text)).is_some() {
         return None;

@@ -234,6 +234,27 @@ impl Formatter for PrintableJson<'_> {
     }
 }
 
+/// Returns a text as it stands in an attribute or between tags of XML 1.0 or HTML. XML has no place for control characters, which are
+/// replaced.
+#[must_use]
+pub fn xml_escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' => out.push_str("&#xA;"),
+            '\t' | '\r' => out.push(' '),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// Returns a number of bytes as people read it: `123 B`, `1.2 KiB`.
 #[must_use]
 pub fn size(bytes: u64) -> String {
@@ -351,6 +372,14 @@ mod tests {
             "a: No such file or directory; b: No such file or directory"
         );
         assert_eq!(other("a (os error b) (os error ".to_owned()), "a (os error b) (os error ");
+    }
+
+    #[test]
+    fn xml_is_escaped() {
+        assert_eq!(
+            xml_escaped("<a b='c' d=\"e\">&\n\t\u{1b}"),
+            "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;&#xA; \u{fffd}"
+        );
     }
 
     #[test]

@@ -155,12 +155,12 @@ impl Builder {
 
     /// Whether [`Builder::written`] needs the document's text.
     #[must_use]
-    pub fn needs_source(&self) -> bool {
+    pub(crate) fn needs_source(&self) -> bool {
         !self.tree.written.is_empty()
     }
 
     /// Keeps the text that the document is parsed from.
-    pub fn set_source(&mut self, source: Arc<str>) {
+    pub(crate) fn set_source(&mut self, source: Arc<str>) {
         self.tree.source = Some(source);
     }
 
@@ -513,7 +513,7 @@ impl<'a> Value<'a> {
     /// Returns the position of the byte `offset` of a string's text. If it cannot be determined (in a short string, an alias or
     /// a folded scalar of an unusual form), it is that of the value.
     #[must_use]
-    pub fn position_within(self, offset: usize) -> Position {
+    pub(crate) fn position_within(self, offset: usize) -> Position {
         let start = self.position();
         let Ok(at) = self.tree.written.binary_search_by_key(&self.id, |written| written.node) else {
             return start;

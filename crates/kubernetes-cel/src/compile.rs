@@ -2,10 +2,8 @@
 
 use super::ast::{Ast, Expr, Fault, Id};
 use super::check::{Checked, Reference, Scope};
-use super::decl::{DeclId, Declarations};
+use super::environment::Environment;
 use super::estimate::Range;
-use super::library::Library;
-use super::server::Server;
 use super::types::{Ty, Types};
 use super::{check, cost, parse, plan, validate};
 
@@ -20,16 +18,6 @@ pub(crate) struct Compiled {
     pub(crate) ty: Ty,
     pub(crate) cost: Range,
     pub(crate) uses_old_self: bool,
-}
-
-/// The context of expressions: the names that they can use, and the declarations that sizes are taken from.
-pub(crate) struct Environment<'e> {
-    pub(crate) library: &'static Library,
-    pub(crate) server: &'e Server,
-    pub(crate) variables: &'e [(&'static str, Ty)],
-    pub(crate) declarations: &'e Declarations<'e>,
-    /// What `self` is.
-    pub(crate) root: Option<DeclId>,
 }
 
 /// Compiles one expression.

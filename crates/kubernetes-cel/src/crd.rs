@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::compile::{Compiled, Environment, compile};
+use super::compile::{Compiled, compile};
 use super::decl::{DeclId, Declarations, MAX_REQUEST};
+use super::environment::Environment;
 use super::library::{self, Library};
 use super::report::{Cost, Field, Problem, Report, Step};
 use super::schema::{AdditionalProperties, Rule, Schema};

@@ -2,8 +2,9 @@
 
 use std::sync::OnceLock;
 
-use super::compile::{Environment, compile};
+use super::compile::compile;
 use super::decl::{DeclId, Declarations};
+use super::environment::Environment;
 use super::library;
 use super::report::{self, ExpressionError, ExpressionErrors};
 use super::server::Server;

@@ -23,6 +23,7 @@ mod cost;
 mod cost_functions;
 mod crd;
 mod decl;
+mod environment;
 mod estimate;
 mod eval;
 mod eval_functions;

@@ -45,12 +45,6 @@ impl Server {
     pub fn same(&self) -> RangeInclusive<u16> {
         self.first.load(Ordering::Relaxed)..=self.last.load(Ordering::Relaxed)
     }
-
-    /// Narrows [`same`](Self::same) to the versions that another server of the same version returned for it.
-    pub fn narrow(&self, same: &RangeInclusive<u16>) {
-        self.first.fetch_max(*same.start(), Ordering::Relaxed);
-        self.last.fetch_min(*same.end(), Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]

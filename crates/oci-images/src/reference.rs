@@ -80,7 +80,7 @@ impl Reference {
 
     /// Returns the same reference with the tag `latest`, if it has neither a tag nor a digest.
     #[must_use]
-    pub fn or_latest(mut self) -> Self {
+    pub(crate) fn or_latest(mut self) -> Self {
         if self.tag.is_none() && self.digest.is_none() {
             self.tag = Some(LATEST.to_owned());
         }

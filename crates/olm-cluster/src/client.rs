@@ -107,13 +107,13 @@ impl Error {
 
     /// Returns whether the user may not do this.
     #[must_use]
-    pub fn is_forbidden(&self) -> bool {
+    pub(crate) fn is_forbidden(&self) -> bool {
         matches!(self, Self::Rejected { code: 401 | 403, .. })
     }
 
     /// Returns whether the API server did not take the request, and may later.
     #[must_use]
-    pub fn is_unavailable(&self) -> bool {
+    pub(crate) fn is_unavailable(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Rejected { code: 429 | 503 | 504, .. })
     }
 
@@ -311,7 +311,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The API server does not respond, or rejects the request.
-    pub async fn first_metadata(&self, path: &str, limit: u32, action: &str) -> Result<First, Error> {
+    pub(crate) async fn first_metadata(&self, path: &str, limit: u32, action: &str) -> Result<First, Error> {
         let request = Request::new(path).list_metadata(&ListParams::default().limit(limit));
         let mut page = self.send_request(request, action).await?;
         let items = take_items(&mut page);
@@ -404,7 +404,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The API server rejects the object, or does not respond.
-    pub async fn create_at(
+    pub(crate) async fn create_at(
         &self,
         path: &str,
         object: &Value,
@@ -420,7 +420,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The API server rejects the request, or does not respond.
-    pub async fn delete_at(&self, path: &str, name: &str, action: &str) -> Result<bool, Error> {
+    pub(crate) async fn delete_at(&self, path: &str, name: &str, action: &str) -> Result<bool, Error> {
         let request = Request::new(path).delete(name, &DeleteParams::background());
         match self.send_request(request, action).await {
             Ok(_) => Ok(true),

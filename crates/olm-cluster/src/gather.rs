@@ -168,7 +168,7 @@ pub async fn stuck_crds(
 ///
 /// # Errors
 /// The API server does not respond.
-pub async fn stuck_crd(cluster: &Cluster, crd: &Value) -> Result<Diagnosis, Error> {
+pub(crate) async fn stuck_crd(cluster: &Cluster, crd: &Value) -> Result<Diagnosis, Error> {
     let name = name_of(crd);
     let (instances, unread) = match instances(cluster, crd, MAX_NAMED).await {
         Ok(instances) => (instances, None),

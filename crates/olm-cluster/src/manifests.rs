@@ -15,12 +15,12 @@ pub const PART_OF: &str = "app.kubernetes.io/part-of";
 /// The value of the label `app` of pods that run tests, which is operator-sdk's.
 pub(crate) const TEST_APP: &str = "scorecard-test";
 /// The label that OLM puts on the pods of a catalog, and that ours have, too.
-pub const CATALOG_LABEL: &str = "olm.catalogSource";
+pub(crate) const CATALOG_LABEL: &str = "olm.catalogSource";
 /// The annotation with the hash of the served catalog: a changed catalog replaces the pod.
 const HASH: &str = "bundle-tool/catalog-digest";
 
 /// The maximum size of the data of one `ConfigMap`, below the API server's limit of 1 MiB.
-pub const MAX_CONFIG_MAP: usize = 1_000_000;
+pub(crate) const MAX_CONFIG_MAP: usize = 1_000_000;
 
 /// The maximum number of characters of a label's name after its prefix.
 const MAX_LABEL_NAME: usize = 63;
@@ -92,7 +92,7 @@ impl Request {
 
     /// Returns the name of the subscription.
     #[must_use]
-    pub fn subscription_name(&self) -> String {
+    pub(crate) fn subscription_name(&self) -> String {
         self.package.clone()
     }
 
@@ -317,7 +317,7 @@ pub fn opm_image(snapshot: &Snapshot) -> Option<String> {
 ///
 /// Source: `ComponentLabelKey` of `pkg/controller/operators/decorators/operator.go` of operator-lifecycle-manager.
 #[must_use]
-pub fn component_label(package: &str, namespace: &str) -> String {
+pub(crate) fn component_label(package: &str, namespace: &str) -> String {
     let name = format!("{package}.{namespace}");
     let name = match name.char_indices().nth(MAX_LABEL_NAME) {
         Some((end, _)) => name[..end].trim_end_matches(['.', '_', '-']),

@@ -142,7 +142,7 @@ pub fn name_of(object: &Value) -> &str {
 
 /// Returns `metadata.namespace`.
 #[must_use]
-pub fn namespace_of(object: &Value) -> &str {
+pub(crate) fn namespace_of(object: &Value) -> &str {
     string(object, "/metadata/namespace")
 }
 

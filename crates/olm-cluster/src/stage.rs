@@ -11,7 +11,7 @@ use super::snapshot::{Snapshot, label, list, name_of, number, string, strings};
 
 /// How long a container without a readiness probe has to run. Without the probe, Kubernetes calls it ready as soon as it starts,
 /// and OLM the CSV Succeeded, even if it exits at once; the kubelet notices that within a second or two, later on a busy node.
-pub const STABLE: Duration = Duration::from_secs(5);
+pub(crate) const STABLE: Duration = Duration::from_secs(5);
 
 /// What is installed, by the names of its objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub fn progress(snapshot: &Snapshot, target: &Target) -> Progress {
 
 /// Returns the plan that installs the CSV: the latest one that lists it.
 #[must_use]
-pub fn plan_of<'s>(snapshot: &'s Snapshot, target: &Target) -> Option<&'s Value> {
+pub(crate) fn plan_of<'s>(snapshot: &'s Snapshot, target: &Target) -> Option<&'s Value> {
     snapshot
         .within(kinds::INSTALL_PLAN, &target.namespace)
         .filter(|plan| strings(plan, "/spec/clusterServiceVersionNames").any(|name| name == target.csv))
@@ -129,7 +129,7 @@ pub fn plan_of<'s>(snapshot: &'s Snapshot, target: &Target) -> Option<&'s Value>
 
 /// Returns whether OLM is connected to the catalog.
 #[must_use]
-pub fn is_catalog_ready(snapshot: &Snapshot, target: &Target) -> bool {
+pub(crate) fn is_catalog_ready(snapshot: &Snapshot, target: &Target) -> bool {
     snapshot
         .get(kinds::CATALOG_SOURCE, &target.namespace, &target.catalog)
         .is_some_and(|catalog| string(catalog, "/status/connectionState/lastObservedState") == "READY")
@@ -255,7 +255,7 @@ fn pod_text(pod: &Value) -> String {
 
 /// Returns the first line of a message.
 #[must_use]
-pub fn one_line(text: &str) -> &str {
+pub(crate) fn one_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::base::display_name;
 use kube_yaml::text::without_serde_terms;
+use olm_model::report::suggest::did_you_mean;
 
 /// Why a `Cargo.toml` cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -119,13 +120,7 @@ fn suggestion(message: &str) -> String {
     let Some(unknown) = words.next().filter(|_| message.starts_with("unknown ")) else {
         return String::new();
     };
-    let similarity = |word: &str| {
-        similar::TextDiff::from_chars(unknown.to_lowercase().as_str(), word.to_lowercase().as_str()).ratio()
-    };
-    match words.map(|word| (similarity(word), word)).max_by(|a, b| a.0.total_cmp(&b.0)) {
-        Some((likely, word)) if likely > 0.6 => format!("; did you mean `{word}`?"),
-        _ => String::new(),
-    }
+    did_you_mean(unknown, words)
 }
 
 /// A link.
@@ -407,7 +402,7 @@ provider = { name = "Example" }
         let text = CARGO.replace("display-name", "displayname");
         let error = Project::parse("Cargo.toml", &text, None).unwrap_err().to_string();
         assert!(error.starts_with("Cargo.toml:12:1: ") && error.contains("displayname"), "{error}");
-        assert!(error.ends_with("; did you mean `display-name`?"), "{error}");
+        assert!(error.ends_with(": did you mean `display-name`?"), "{error}");
         assert!(Project::parse("Cargo.toml", "[workspace]\n", None).is_err());
     }
 
@@ -416,6 +411,6 @@ provider = { name = "Example" }
         let text = CARGO.replace("\"OwnNamespace\"", "\"OwnNamespaces\"");
         let error = Project::parse("Cargo.toml", &text, None).unwrap_err().to_string();
         assert!(error.contains("unknown variant `OwnNamespaces`"), "{error}");
-        assert!(error.ends_with("; did you mean `OwnNamespace`?"), "{error}");
+        assert!(error.ends_with(": did you mean `OwnNamespace`?"), "{error}");
     }
 }

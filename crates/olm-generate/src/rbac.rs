@@ -38,112 +38,181 @@ pub(crate) fn split<'c>(
     extra: &[String],
     report: &mut GenerateReport,
 ) -> Result<Rbac<'c>, Error> {
-    let accounts: BTreeSet<&str> =
-        collected.deployments.iter().map(account).chain(extra.iter().map(String::as_str)).collect();
-    let roles: BTreeMap<&str, &Item> = collected.roles.iter().map(|role| (role.name(), role)).collect();
-    let cluster_roles: BTreeMap<&str, &Item> =
-        collected.cluster_roles.iter().map(|role| (role.name(), role)).collect();
-
-    // Which roles are bound to the operator, in a namespace or everywhere.
-    let mut in_namespace = BTreeSet::new();
-    let mut in_namespace_cluster = BTreeSet::new();
-    let mut everywhere = BTreeSet::new();
-    let mut rbac = Rbac::default();
-    let mut rest_of_bindings = Vec::new();
+    let mut bindings = Bindings::new(collected, extra);
     for binding in &collected.role_bindings {
-        let (kind, name) = role_of(binding);
-        let known = match kind {
-            "Role" => roles.contains_key(name),
-            "ClusterRole" => cluster_roles.contains_key(name),
-            _ => false,
-        };
-        let bound = Bound::of(binding, &accounts, known);
-        warn_of_subjects(binding, &accounts, &bound, collected, report);
-        if bound.ours
-            && let Some(namespace) = collected.foreign_namespace(binding)
-        {
-            let title = report.title(binding.source);
-            report.warn(
-                binding.source,
-                format!(
-                    "{title} is in namespace `{}`, but OLM grants the permissions of a CSV in the operator's namespace; bind a \
-                     ClusterRole with a ClusterRoleBinding, or create both outside of the bundle",
-                    namespace.escape_debug()
-                ),
-            );
-        }
-        if bound.ours {
-            if kind == "Role" {
-                in_namespace.insert(name)
-            } else {
-                in_namespace_cluster.insert(name)
-            };
-            report.record(binding.source, ObjectOutcome::Csv("install.spec.permissions".to_owned()));
-        }
-        bound.place(binding, &mut rest_of_bindings, report);
+        bindings.role_binding(binding, report);
     }
     for binding in &collected.cluster_role_bindings {
+        bindings.cluster_role_binding(binding, report);
+    }
+    let mut rbac = Rbac {
+        permissions: bindings.permissions()?,
+        cluster_permissions: bindings.cluster_permissions()?,
+        rest: Vec::new(),
+    };
+    bindings.place_roles(&mut rbac.rest, report);
+    bindings.place_cluster_roles(&mut rbac.rest, report);
+    bindings.place_bindings(&mut rbac.rest, report);
+    let created = place_service_accounts(collected, &mut rbac, report);
+    warn_of_absent_accounts(collected, &created, report);
+    Ok(rbac)
+}
+
+/// The bindings of the input, and which roles they bind to the operator.
+struct Bindings<'c, 'a> {
+    collected: &'c Collected,
+    /// The service accounts that are the operator's.
+    accounts: BTreeSet<&'a str>,
+    /// Of several roles with one name, the last.
+    roles: BTreeMap<&'c str, &'c Item>,
+    cluster_roles: BTreeMap<&'c str, &'c Item>,
+    /// Roles that are bound to the operator in a namespace.
+    in_namespace: BTreeSet<&'c str>,
+    /// Cluster roles that are bound to the operator in a namespace.
+    in_namespace_cluster: BTreeSet<&'c str>,
+    /// Cluster roles that are bound to the operator everywhere.
+    everywhere: BTreeSet<&'c str>,
+    /// Bindings that may become files of the bundle.
+    rest: Vec<&'c Item>,
+}
+
+impl<'c: 'a, 'a> Bindings<'c, 'a> {
+    fn new(collected: &'c Collected, extra: &'a [String]) -> Self {
+        let by_name = |roles: &'c [Item]| roles.iter().map(|role| (role.name(), role)).collect();
+        Self {
+            collected,
+            accounts: collected
+                .deployments
+                .iter()
+                .map(account)
+                .chain(extra.iter().map(String::as_str))
+                .collect(),
+            roles: by_name(&collected.roles),
+            cluster_roles: by_name(&collected.cluster_roles),
+            in_namespace: BTreeSet::new(),
+            in_namespace_cluster: BTreeSet::new(),
+            everywhere: BTreeSet::new(),
+            rest: Vec::new(),
+        }
+    }
+
+    fn role_binding(&mut self, binding: &'c Item, report: &mut GenerateReport) {
         let (kind, name) = role_of(binding);
-        let known = kind == "ClusterRole" && cluster_roles.contains_key(name);
-        let bound = Bound::of(binding, &accounts, known);
-        warn_of_subjects(binding, &accounts, &bound, collected, report);
+        let known = match kind {
+            "Role" => self.roles.contains_key(name),
+            "ClusterRole" => self.cluster_roles.contains_key(name),
+            _ => false,
+        };
+        let bound = Bound::of(binding, &self.accounts, known);
+        warn_of_subjects(binding, &self.accounts, &bound, self.collected, report);
         if bound.ours {
-            everywhere.insert(name);
+            if let Some(namespace) = self.collected.foreign_namespace(binding) {
+                let title = report.title(binding.source);
+                report.warn(
+                    binding.source,
+                    format!(
+                        "{title} is in namespace `{}`, but OLM grants the permissions of a CSV in the operator's namespace; bind a \
+                         ClusterRole with a ClusterRoleBinding, or create both outside of the bundle",
+                        namespace.escape_debug()
+                    ),
+                );
+            }
+            let bound_roles =
+                if kind == "Role" { &mut self.in_namespace } else { &mut self.in_namespace_cluster };
+            bound_roles.insert(name);
+            report.record(binding.source, ObjectOutcome::Csv("install.spec.permissions".to_owned()));
+        }
+        bound.place(binding, &mut self.rest, report);
+    }
+
+    fn cluster_role_binding(&mut self, binding: &'c Item, report: &mut GenerateReport) {
+        let (kind, name) = role_of(binding);
+        let known = kind == "ClusterRole" && self.cluster_roles.contains_key(name);
+        let bound = Bound::of(binding, &self.accounts, known);
+        warn_of_subjects(binding, &self.accounts, &bound, self.collected, report);
+        if bound.ours {
+            self.everywhere.insert(name);
             report.record(binding.source, ObjectOutcome::Csv("install.spec.clusterPermissions".to_owned()));
         }
-        bound.place(binding, &mut rest_of_bindings, report);
+        bound.place(binding, &mut self.rest, report);
     }
 
-    let used = |kind: &str, name: &str| {
-        if kind == "Role" { in_namespace.contains(name) } else { in_namespace_cluster.contains(name) }
-    };
-    rbac.permissions = permissions(&collected.role_bindings, &accounts, |binding| {
-        let (kind, name) = role_of(binding);
-        let role = if kind == "Role" { roles.get(name) } else { cluster_roles.get(name) };
-        role.copied().filter(|_| used(kind, name))
-    })?;
-    rbac.cluster_permissions = permissions(&collected.cluster_role_bindings, &accounts, |binding| {
-        let (_, name) = role_of(binding);
-        cluster_roles.get(name).copied().filter(|_| everywhere.contains(name))
-    })?;
-
-    for role in &collected.roles {
-        let name = role.name();
-        if roles.get(name).is_some_and(|last| last.source != role.source) {
-            omit_overridden(role, report);
-        } else if in_namespace.contains(name) {
-            taken(role, "install.spec.permissions", report);
-        } else {
-            rbac.rest.push(role);
-        }
+    /// Returns the permissions in the operator's namespace.
+    fn permissions(&self) -> Result<Vec<Json>, Error> {
+        permissions(&self.collected.role_bindings, &self.accounts, |binding| {
+            let (kind, name) = role_of(binding);
+            let (roles, bound) = if kind == "Role" {
+                (&self.roles, &self.in_namespace)
+            } else {
+                (&self.cluster_roles, &self.in_namespace_cluster)
+            };
+            roles.get(name).copied().filter(|_| bound.contains(name))
+        })
     }
-    for role in &collected.cluster_roles {
-        let name = role.name();
-        let (here, there) = (in_namespace_cluster.contains(name), everywhere.contains(name));
-        if cluster_roles.get(name).is_some_and(|last| last.source != role.source) {
-            omit_overridden(role, report);
-        } else if here || there {
-            if here {
+
+    /// Returns the permissions in all namespaces.
+    fn cluster_permissions(&self) -> Result<Vec<Json>, Error> {
+        permissions(&self.collected.cluster_role_bindings, &self.accounts, |binding| {
+            let (_, name) = role_of(binding);
+            self.cluster_roles.get(name).copied().filter(|_| self.everywhere.contains(name))
+        })
+    }
+
+    /// Decides which roles become files of the bundle.
+    fn place_roles(&self, rest: &mut Vec<&'c Item>, report: &mut GenerateReport) {
+        for role in &self.collected.roles {
+            let name = role.name();
+            if self.roles.get(name).is_some_and(|last| last.source != role.source) {
+                omit_overridden(role, report);
+            } else if self.in_namespace.contains(name) {
                 taken(role, "install.spec.permissions", report);
+            } else {
+                rest.push(role);
             }
-            if there {
-                taken(role, "install.spec.clusterPermissions", report);
-            }
-        } else {
-            rbac.rest.push(role);
         }
     }
-    let last: HashMap<(&str, &str), usize> =
-        rest_of_bindings.iter().map(|binding| ((binding.kind(), binding.name()), binding.source)).collect();
-    for &binding in &rest_of_bindings {
-        if last.get(&(binding.kind(), binding.name())) == Some(&binding.source) {
-            rbac.rest.push(binding);
-        } else {
-            omit_overridden(binding, report);
+
+    /// Decides which cluster roles become files of the bundle.
+    fn place_cluster_roles(&self, rest: &mut Vec<&'c Item>, report: &mut GenerateReport) {
+        for role in &self.collected.cluster_roles {
+            let name = role.name();
+            let (here, there) = (self.in_namespace_cluster.contains(name), self.everywhere.contains(name));
+            if self.cluster_roles.get(name).is_some_and(|last| last.source != role.source) {
+                omit_overridden(role, report);
+            } else if here || there {
+                if here {
+                    taken(role, "install.spec.permissions", report);
+                }
+                if there {
+                    taken(role, "install.spec.clusterPermissions", report);
+                }
+            } else {
+                rest.push(role);
+            }
         }
     }
-    // OLM creates the service accounts that have permissions, and no others; operator-sdk rejects a ServiceAccount in the bundle
-    // that a Deployment of the CSV uses.
+
+    /// Decides which bindings become files of the bundle: of several with one name, the last.
+    fn place_bindings(&self, rest: &mut Vec<&'c Item>, report: &mut GenerateReport) {
+        let last: HashMap<(&str, &str), usize> =
+            self.rest.iter().map(|binding| ((binding.kind(), binding.name()), binding.source)).collect();
+        for &binding in &self.rest {
+            if last.get(&(binding.kind(), binding.name())) == Some(&binding.source) {
+                rest.push(binding);
+            } else {
+                omit_overridden(binding, report);
+            }
+        }
+    }
+}
+
+/// Decides which service accounts become files of the bundle. Returns those that OLM creates: those that have permissions, and no others;
+/// operator-sdk rejects a ServiceAccount in the bundle that a Deployment of the CSV uses.
+fn place_service_accounts<'c>(
+    collected: &'c Collected,
+    rbac: &mut Rbac<'c>,
+    report: &mut GenerateReport,
+) -> BTreeSet<String> {
     let mut created: BTreeSet<String> = rbac
         .permissions
         .iter()
@@ -179,8 +248,7 @@ pub(crate) fn split<'c>(
             report.warn(item.source, message);
         }
     }
-    warn_of_absent_accounts(collected, &created, report);
-    Ok(rbac)
+    created
 }
 
 /// Warns about Deployments that run as a service account that nothing creates.

@@ -2,6 +2,7 @@
 //!
 //! Source: `alpha/declcfg/declcfg.go` and `alpha/property/property.go` of operator-registry v1.73.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,27 @@ impl Catalog {
             Blob::Bundle(blob) => self.bundles.push(*blob),
             Blob::Other(blob) => self.others.push(blob),
         }
+    }
+
+    /// Splits the catalog by package; blobs without a package are under the empty name.
+    #[must_use]
+    pub fn by_package(self) -> BTreeMap<String, Self> {
+        let mut parts: BTreeMap<String, Self> = BTreeMap::new();
+        let Self { packages, channels, bundles, others } = self;
+        for blob in packages {
+            parts.entry(blob.name.clone()).or_default().packages.push(blob);
+        }
+        for blob in channels {
+            parts.entry(blob.package.clone()).or_default().channels.push(blob);
+        }
+        for blob in bundles {
+            parts.entry(blob.package.clone()).or_default().bundles.push(blob);
+        }
+        for blob in others {
+            let package = blob["package"].as_str().unwrap_or_default().to_owned();
+            parts.entry(package).or_default().others.push(blob);
+        }
+        parts
     }
 
     /// Returns all blobs, sorted by package and schema. Those of no package come last.

@@ -9,7 +9,8 @@
 //! | [`report`] | findings, fixes, and the documentation of rules |
 //! | [`fix`] | changes the source of files to fix findings, and keeps comments and layout |
 //! | [`kubernetes`] | minor versions of Kubernetes and OpenShift, and the table of those that the rules reproduce |
-//! | [`version`], [`names`], [`image`] | values that several of them use |
+//! | [`openshift`] | the versions of OpenShift that a bundle declares |
+//! | [`version`], [`names`], [`image`], [`selector`] | values that several of them use |
 //!
 //! Without the feature `fs`, nothing here does I/O.
 
@@ -31,9 +32,11 @@ pub mod icon;
 pub mod image;
 pub mod kubernetes;
 pub mod names;
+pub mod openshift;
 pub mod pull_request;
 pub mod read;
 pub mod report;
+pub mod selector;
 mod severity;
 pub mod submission;
 pub mod version;
@@ -43,5 +46,6 @@ pub use document::Document;
 pub use file::{Content, File};
 pub use image::{Availability, Images};
 pub use pull_request::PullRequest;
+pub use selector::LabelSelector;
 pub use severity::{Level, Severity};
 pub use submission::RepositoryContext;

@@ -19,10 +19,38 @@ pub fn has_label_syntax(text: &str) -> bool {
         && bytes.iter().all(|byte| is_end(*byte) || *byte == b'-')
 }
 
+/// The reason why a string is not a DNS label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LabelError {
+    /// It is too long.
+    #[error("must be no more than {MAX_LABEL} bytes")]
+    Length,
+    /// It has dots: it may be a subdomain.
+    #[error("must not contain dots")]
+    Dots,
+    /// It has other characters, or none.
+    #[error("must consist of lowercase letters, digits and `-`, and begin and end with a letter or digit")]
+    Characters,
+}
+
+/// Checks that `text` is a DNS label.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_label(text: &str) -> Result<(), LabelError> {
+    if text.len() > MAX_LABEL {
+        return Err(LabelError::Length);
+    }
+    if text.contains('.') {
+        return Err(LabelError::Dots);
+    }
+    if has_label_syntax(text) { Ok(()) } else { Err(LabelError::Characters) }
+}
+
 /// Returns whether `text` is a DNS label.
 #[must_use]
 pub fn is_label(text: &str) -> bool {
-    text.len() <= MAX_LABEL && has_label_syntax(text)
+    check_label(text).is_ok()
 }
 
 /// Returns whether `text` has the characters of a DNS subdomain, however long it is: labels of any length between dots.
@@ -51,6 +79,11 @@ mod tests {
         }
         let long = "a".repeat(64);
         assert!(!is_label(&long) && has_label_syntax(&long));
+        let reasons =
+            [(long.as_str(), LabelError::Length), ("a.b", LabelError::Dots), ("", LabelError::Characters)];
+        for (text, reason) in reasons {
+            assert_eq!(check_label(text), Err(reason), "{text}");
+        }
     }
 
     #[test]

@@ -38,8 +38,6 @@ pub struct PublishedVersion {
 pub const CI: &str = "../ci.yaml";
 /// The path of the configuration of a bundle's release, from the bundle.
 pub const RELEASE: &str = "release-config.yaml";
-/// The annotation that selects OpenShift versions.
-pub const OPENSHIFT_VERSIONS: &str = "com.redhat.openshift.versions";
 
 impl PublishedVersion {
     /// Returns the operator's name and the version in the CSV's name, without `v`.

@@ -6,10 +6,9 @@
 use std::io::{self, Write};
 
 use super::diagnostic::{Diagnostic, Subject};
-use kube_yaml::text::{printable, printable_lines};
+use kube_yaml::text::{printable, printable_lines, xml_escaped};
 use olm_model::report::Severity;
 use olm_model::report::UnreadBundle;
-use olm_model::report::xml;
 
 /// Prints one test suite for each bundle or catalog. Its test cases are its findings, of which errors fail; one that
 /// passes stands for a bundle without findings.
@@ -94,5 +93,5 @@ impl<'a> Suite<'a> {
 
 /// Returns text of one or several lines for XML, without what a terminal obeys.
 fn escaped(text: &str) -> String {
-    xml::escaped(&printable_lines(text))
+    xml_escaped(&printable_lines(text))
 }

@@ -5,12 +5,10 @@ use std::fmt::Write as _;
 
 use kube_yaml::Path;
 use olm_model::kubernetes::{self, Minor, Versions};
+use olm_model::openshift::{OPENSHIFT_VERSIONS, OpenShiftVersions};
 use olm_model::report::{Change, Finding, Fix, Safety, Severity, Suite};
 
-use super::inputs::{Context, annotation, parse};
-
-/// The text between the message of an error and the versions that it holds for.
-pub(crate) const REJECTED_BY: &str = "; rejected by ";
+use super::inputs::Context;
 
 /// Adds the versions to the messages of findings that do not hold for all of them, and how to exclude those versions.
 pub(crate) fn describe(context: &Context<'_>, findings: &mut [Finding]) {
@@ -19,7 +17,7 @@ pub(crate) fn describe(context: &Context<'_>, findings: &mut [Finding]) {
         let Some(versions) = finding.versions else { continue };
         let claimed = versions.intersection(claim.claimed);
         let is_error = finding.severity == Severity::Error;
-        let verb = if is_error { REJECTED_BY } else { "; applies to " };
+        let verb = if is_error { "; rejected by " } else { "; applies to " };
         if claimed.is_empty() {
             finding.severity = Severity::Info;
             // Writing to a string cannot fail.
@@ -51,12 +49,12 @@ fn raise(context: &Context<'_>, first: Minor, finding: &mut Finding) {
     let minimum = format!("{first}.0");
     let mut steps = vec![format!("set spec.minKubeVersion to `{minimum}`")];
     if let Some(openshift) = kubernetes::openshift_of(first)
-        && let Some((_, text)) = annotation(context.bundle)
-        && let Ok(selector) = parse(text)
-        && selector.begins_before(openshift)
-        && let Some(value) = selector.raised_to(openshift)
+        && let Some((_, text)) = context.bundle.openshift_versions()
+        && let Ok(selected) = text.parse::<OpenShiftVersions>()
+        && selected.begins_before(openshift)
+        && let Some(value) = selected.raised_to(openshift)
     {
-        steps.push(format!("the annotation com.redhat.openshift.versions to `{value}`"));
+        steps.push(format!("the annotation {OPENSHIFT_VERSIONS} to `{value}`"));
     }
     finding.help = Cow::Owned(format!("{}; or {}", steps.join(" and "), finding.help));
     let Some(csv) = context.csvs.first().filter(|_| context.settings.versions.is_none()) else { return };

@@ -146,7 +146,24 @@ const STACK: usize = 128 << 20;
 /// with a stack that is large enough for them.
 #[must_use]
 pub fn validate(bundle: &Bundle, selection: &Selection) -> BundleReport {
-    let findings = with_stack(bundle, |parallel| run(bundle, selection, parallel));
+    report(bundle, selection, affected::describe)
+}
+
+/// Validates one bundle as [`validate`] does, but the messages do not name the versions that their findings hold for.
+fn validate_without_versions(bundle: &Bundle, selection: &Selection) -> BundleReport {
+    report(bundle, selection, |_, _| ())
+}
+
+/// Validates one bundle against all selected rules; `describe` completes the findings.
+fn report(
+    bundle: &Bundle,
+    selection: &Selection,
+    describe: impl Fn(&Context<'_>, &mut [Finding]) + Sync,
+) -> BundleReport {
+    let findings = with_stack(bundle, |parallel| {
+        let context = Context::new(bundle, &selection.settings);
+        run(context, selection, parallel, &describe)
+    });
     let findings = chosen(bundle, selection, findings);
     BundleReport {
         path: bundle.path.clone(),
@@ -184,8 +201,12 @@ fn with_stack<T: Send>(bundle: &Bundle, run: impl Fn(bool) -> T + Sync) -> T {
     })
 }
 
-fn run(bundle: &Bundle, selection: &Selection, parallel: bool) -> Vec<Finding> {
-    let mut context = Context::new(bundle, &selection.settings);
+fn run(
+    mut context: Context<'_>,
+    selection: &Selection,
+    parallel: bool,
+    describe: impl Fn(&Context<'_>, &mut [Finding]),
+) -> Vec<Finding> {
     let rules: Vec<&'static Rule> = all().filter(|rule| selection.runs(rule)).collect();
     let versions = context.claim.evaluated();
     let mut findings = behavior::for_each(versions, |server| {
@@ -194,7 +215,7 @@ fn run(bundle: &Bundle, selection: &Selection, parallel: bool) -> Vec<Finding> {
     });
     findings.merge(walk::validate(&context.crds, &rules, versions, parallel));
     let mut findings = findings.into_list();
-    affected::describe(&context, &mut findings);
+    describe(&context, &mut findings);
     findings
 }
 

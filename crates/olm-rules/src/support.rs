@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use olm_model::Bundle;
 use olm_model::catalog;
 use olm_model::kubernetes::{self, Minor, Versions};
+use olm_model::openshift::{MAX_OPENSHIFT_VERSION, max_openshift_version};
 use olm_model::report::{BundleReport, Severity, Suite};
 use olm_model::version::{self, Version};
 use serde::Serialize;
 
-use super::inputs::{Context, MAX_OPENSHIFT, Settings};
-use super::{Selection, affected, package, shared, validate};
+use super::inputs::{Context, Settings};
+use super::{Selection, package, shared, validate_without_versions};
 
 /// The versions that one bundle installs on.
 #[derive(Debug, Clone, Serialize)]
@@ -71,8 +72,9 @@ pub struct Reason {
 /// Validates a bundle for each of the versions.
 #[must_use]
 pub fn of_bundle(bundle: &Bundle, versions: Versions) -> Support {
+    // The rows name the versions, so the messages need not.
     let settings = Settings { versions: Some(versions), extension: None, index_dockerfile: None };
-    let report = validate(bundle, &Selection { settings, ..Selection::default() });
+    let report = validate_without_versions(bundle, &Selection { settings, ..Selection::default() });
     let unset = Settings::default();
     let context = Context::new(bundle, &unset);
     // Declarations that contradict each other leave no version.
@@ -119,9 +121,7 @@ fn reasons(report: &BundleReport, minor: Minor) -> Vec<Reason> {
             && finding.suite == Suite::Bundle
             && finding.ignored.is_none();
         if holds && counts && !reasons.iter().any(|reason| reason.rule == finding.rule) {
-            // The row names the version already.
-            let message = finding.message.split(affected::REJECTED_BY).next().unwrap_or_default();
-            reasons.push(Reason { rule: finding.rule, message: message.to_owned() });
+            reasons.push(Reason { rule: finding.rule, message: finding.message.clone() });
         }
     }
     reasons
@@ -146,11 +146,11 @@ impl VersionSupport {
 pub fn of_blob(blob: &catalog::Bundle, versions: Versions) -> Support {
     let minimum = blob.property("olm.csv.metadata")["minKubeVersion"].as_str().unwrap_or_default();
     let minimum = version::tolerant(minimum).ok();
-    let maximum = match blob.property(MAX_OPENSHIFT) {
-        serde_json::Value::String(text) => text.parse::<Minor>().ok(),
-        number => number.to_string().parse().ok(),
+    let maximum = match blob.property(MAX_OPENSHIFT_VERSION) {
+        serde_json::Value::String(text) => max_openshift_version(text),
+        number => max_openshift_version(&number.to_string()),
     };
-    let last = maximum.filter(|minor| minor.is_openshift()).and_then(kubernetes::of_openshift);
+    let last = maximum.and_then(kubernetes::of_openshift);
     let row = |minor: Minor| {
         let is_old = minimum
             .as_ref()

@@ -20,7 +20,7 @@ pub const MAKEFILE: &str = "Makefile.bundle";
 const TEMPLATE: Template = templates::template!("project/Makefile.bundle.j2");
 
 /// Directories in which operators keep manifests, the likeliest first.
-pub const MANIFEST_DIRECTORIES: &[&str] =
+pub(crate) const MANIFEST_DIRECTORIES: &[&str] =
     &["config/manifests", "config/default", "deploy", "manifests", "kubernetes", "k8s", "yaml", "config"];
 
 /// Directories in which operators keep CRDs, the likeliest first.

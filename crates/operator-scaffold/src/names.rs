@@ -368,7 +368,7 @@ pub fn module(name: &str) -> String {
 
 /// Returns the module of a group: the group's name or, without one, the domain's.
 #[must_use]
-pub fn group_module(group: &str, domain: &str) -> String {
+pub(crate) fn group_module(group: &str, domain: &str) -> String {
     module(if group.is_empty() { domain } else { group })
 }
 

@@ -8,7 +8,7 @@ pub const RUST: &str = "rust.bundle-tool/v1";
 /// The plugin that writes an API and a controller for an image.
 pub const DEPLOY_IMAGE: &str = "deploy-image.bundle-tool/v1";
 /// The layout of operators that are packaged only.
-pub const ADOPTED: &str = "adopted.bundle-tool/v1";
+pub(crate) const ADOPTED: &str = "adopted.bundle-tool/v1";
 /// operator-sdk's plugin for `config/manifests`.
 pub const MANIFESTS: &str = "manifests.sdk.operatorframework.io/v2";
 /// operator-sdk's plugin for `config/scorecard`.

@@ -34,7 +34,7 @@ impl Version {
     /// Compares two versions as Kubernetes orders them by priority: stable versions are greater than beta versions,
     /// beta versions than alpha versions, whatever their numbers.
     #[must_use]
-    pub fn compare_priority(&self, other: &Self) -> Ordering {
+    pub(crate) fn compare_priority(&self, other: &Self) -> Ordering {
         (self.stability, self.major, self.minor).cmp(&(other.stability, other.major, other.minor))
     }
 }

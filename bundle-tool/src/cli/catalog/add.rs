@@ -22,6 +22,7 @@ use olm_catalog::{DefaultChannel, PackageBlob};
 use olm_model::Annotations;
 use olm_model::catalog::Bundle;
 use olm_model::csv::ClusterServiceVersion;
+use olm_model::names::check_label;
 use olm_model::read::catalog as reader;
 use olm_model::read::catalog::{Content, Limits, Source};
 use olm_model::report::{BundleReport, Finding};
@@ -190,7 +191,7 @@ impl Add {
     fn rendered(&self, reference: &str, image: &str, runtime: &SharedRuntime) -> Result<Added> {
         let bundle = bundles::read_complete(reference, &self.registries, runtime)?;
         let blob = olm_catalog::render(&bundle, Some(image))?;
-        if let Err(reason) = olm_catalog::validate::check_package_name(&blob.package) {
+        if let Err(reason) = check_label(&blob.package) {
             bail!("invalid package name `{}`: {reason}", blob.package);
         }
         let csv = bundle.csv().context("the bundle has no ClusterServiceVersion")?;

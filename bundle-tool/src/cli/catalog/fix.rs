@@ -9,42 +9,35 @@ use atomic_files::Expected;
 
 use super::store::{Change, Changed, ChangedFile, MAX_FILE_SIZE, Store, write};
 use super::validate::OpenshiftOption;
-use crate::cli::fix_outcome::{Done, FixOutcome};
+use crate::cli::fix_outcome::{Done, FixMode, FixOutcome};
 use crate::cli::fixpoint::{self, FixTarget};
 use crate::cli::lock::lock;
 use olm_catalog::fix::{FixedDocument, document};
-use olm_catalog::validate::{OpenshiftVersion, findings};
+use olm_catalog::validate::findings;
 use olm_model::disk::file;
+use olm_model::kubernetes::Minor;
 use olm_model::report::{Finding, Fix};
 use olm_rules::Selection;
 
-/// Fixes the catalog in a directory.
+/// Fixes the catalog in a directory, or returns what that would change.
 ///
 /// # Errors
-/// Those of [`fixed_catalog`]; a file cannot be written. Nothing is changed then.
+/// A document cannot be read, a file that would change is a symbolic link, the fixes would cause errors, or a file cannot be written.
+/// Nothing is changed then.
 pub(crate) fn fix_catalog(
     directory: &Path,
     openshift: OpenshiftOption,
     selection: &Selection,
     unsafe_fixes: bool,
+    mode: FixMode,
 ) -> Result<FixOutcome> {
+    if mode == FixMode::Preview {
+        return Ok(run(directory, directory, openshift, selection, unsafe_fixes)?.0);
+    }
     let mut lock = lock(directory)?;
     let (fixed, changed) = run(lock.path(), directory, openshift, selection, unsafe_fixes)?;
     write(&mut lock, changed)?;
     Ok(fixed)
-}
-
-/// Returns what fixing the catalog in a directory would change.
-///
-/// # Errors
-/// A document cannot be read, a file that would change is a symbolic link, or the fixes would cause errors.
-pub(crate) fn fixed_catalog(
-    directory: &Path,
-    openshift: OpenshiftOption,
-    selection: &Selection,
-    unsafe_fixes: bool,
-) -> Result<FixOutcome> {
-    Ok(run(directory, directory, openshift, selection, unsafe_fixes)?.0)
 }
 
 /// Fixes the catalog in `root` in memory. Returns what changes, and the files.
@@ -71,7 +64,7 @@ struct CatalogFiles<'a> {
     root: &'a Path,
     /// The directory as the user named it.
     shown: &'a Path,
-    openshift: Option<OpenshiftVersion>,
+    openshift: Option<Minor>,
     selection: &'a Selection,
     changed: Changed,
 }

@@ -17,8 +17,8 @@ use crate::cli::render::{self, Output};
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
 use kube_yaml::text::counted;
-use olm_catalog::validate::{Blob, check_package_name};
-use olm_model::catalog::Catalog;
+use olm_catalog::validate::Blob;
+use olm_model::names::check_label;
 use olm_model::read::catalog::{Content, Source};
 
 /// Replace olm.bundle.object with olm.csv.metadata in a file-based catalog
@@ -103,8 +103,8 @@ impl Migrate {
             Output::Yaml => "yaml",
         };
         let mut files = BTreeMap::new();
-        for (package, part) in by_package(catalog) {
-            if let Err(reason) = check_package_name(&package)
+        for (package, part) in catalog.by_package() {
+            if let Err(reason) = check_label(&package)
                 && !package.is_empty()
             {
                 bail!("{}: invalid package name `{package}`: {reason}", failed());
@@ -126,24 +126,4 @@ impl Migrate {
         atomic_files::tree(to, files)?;
         Ok(Exit::Success)
     }
-}
-
-/// Splits a catalog by package; what belongs to none has an empty name.
-fn by_package(catalog: Catalog) -> BTreeMap<String, Catalog> {
-    let mut parts: BTreeMap<String, Catalog> = BTreeMap::new();
-    let Catalog { packages, channels, bundles, others } = catalog;
-    for blob in packages {
-        parts.entry(blob.name.clone()).or_default().packages.push(blob);
-    }
-    for blob in channels {
-        parts.entry(blob.package.clone()).or_default().channels.push(blob);
-    }
-    for blob in bundles {
-        parts.entry(blob.package.clone()).or_default().bundles.push(blob);
-    }
-    for blob in others {
-        let package = blob["package"].as_str().unwrap_or_default().to_owned();
-        parts.entry(package).or_default().others.push(blob);
-    }
-    parts
 }

@@ -20,7 +20,7 @@ use clap::{Args, Subcommand};
 
 use super::exit::Exit;
 
-pub(crate) use fix::{fix_catalog, fixed_catalog};
+pub(crate) use fix::fix_catalog;
 pub(crate) use validate::{Next, check};
 
 #[derive(Debug, Args)]

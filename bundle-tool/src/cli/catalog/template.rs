@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::load;
@@ -111,7 +111,7 @@ impl TemplateCommand {
         };
         let failed = || format!("failed to read the template {path}");
         let bytes = read(path).with_context(failed)?;
-        let template = parse(&bytes, wanted).with_context(failed)?;
+        let template = Template::parse(&bytes, wanted.map(Type::schema)).with_context(failed)?;
         let bundles = self.render(&template.images())?;
         let failed = || format!("failed to build a catalog from {path}");
         let mut catalog = template.build(&bundles).with_context(failed)?;
@@ -258,20 +258,4 @@ fn scalar<'t>(value: Value<'t>, text: &str) -> Option<Value<'t>> {
         Kind::Array => value.items().find_map(|item| scalar(item, text)),
         _ => Some(value).filter(|value| value.as_str() == Some(text)),
     }
-}
-
-fn parse(bytes: &[u8], wanted: Option<Type>) -> Result<Template> {
-    let parsed = kube_yaml::parse(bytes);
-    let Some(tree) = parsed.documents.first() else {
-        return Err(match parsed.error {
-            Some(error) => anyhow!("{}:{}: {}", error.position.line, error.position.column, error.message),
-            None => anyhow!("the template is empty"),
-        });
-    };
-    let root = tree.root();
-    let schema = kube_yaml::string(root, "schema");
-    if let Some(wanted) = wanted.filter(|wanted| wanted.schema() != schema) {
-        bail!("expected schema `{}`, found `{schema}`", wanted.schema());
-    }
-    Ok(Template::read(root)?)
 }

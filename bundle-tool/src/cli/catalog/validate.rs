@@ -17,8 +17,8 @@ use crate::cli::report::{ReportOptions, Run, print_errors};
 use crate::cli::settings::LevelOptions;
 use crate::diff;
 use olm_catalog::validate;
-use olm_catalog::validate::OpenshiftVersion;
 use olm_model::disk::file;
+use olm_model::kubernetes::Minor;
 use olm_model::read;
 use olm_model::read::catalog::{CatalogError, Content, Source};
 use olm_model::report::{CatalogReport, Finding, UnreadBundle};
@@ -69,14 +69,14 @@ pub(crate) struct Validate {
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct OpenshiftOption {
     /// OpenShift version that the catalogs are for [default: that of a path such as catalogs/v4.17]
-    #[arg(long, value_name = "VERSION")]
-    openshift_version: Option<OpenshiftVersion>,
+    #[arg(long, value_name = "VERSION", value_parser = Minor::parse_openshift)]
+    openshift_version: Option<Minor>,
 }
 
 impl OpenshiftOption {
     /// Returns the version that the catalog at a path is for, if it is known.
-    pub(crate) fn of(self, path: &Path) -> Option<OpenshiftVersion> {
-        self.openshift_version.or_else(|| OpenshiftVersion::of_path(&path.canonicalize().ok()?))
+    pub(crate) fn of(self, path: &Path) -> Option<Minor> {
+        self.openshift_version.or_else(|| validate::version_of_path(&path.canonicalize().ok()?))
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn validate(
     name: &str,
     root: Option<&Path>,
     sources: Vec<Source>,
-    openshift: Option<OpenshiftVersion>,
+    openshift: Option<Minor>,
     selection: &Selection,
 ) -> Result<CatalogReport, CatalogError> {
     let mut report = validate::report(name, load::decoded(sources)?, openshift, selection);
@@ -146,7 +146,7 @@ fn with_upgrades(
     name: &str,
     root: Option<&Path>,
     sources: Vec<Source>,
-    openshift: Option<OpenshiftVersion>,
+    openshift: Option<Minor>,
     selection: &Selection,
     available: &AvailableBundles,
 ) -> Result<CatalogReport> {

@@ -11,7 +11,6 @@ mod olm;
 mod olm_release;
 mod replaced;
 mod scaffold;
-mod selector;
 
 use std::io::{self, Write as _};
 

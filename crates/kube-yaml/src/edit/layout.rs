@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value as Json;
 
+use crate::Style;
+use crate::emit::is_plain_string;
 use crate::spans::{Content, Span};
-use crate::{Style, is_plain_string};
 
 /// Returns whether a character ends a line, for YAML 1.1.
 pub(crate) fn is_break(char: char) -> bool {

@@ -9,8 +9,9 @@ use serde_json::{Map, Value as Json};
 use super::EditError;
 use super::changes::removal;
 use super::layout::{self, Flow, is_break, line_break, line_content_end, line_end, line_start};
+use crate::emit::{compare_keys, emit, sorted_by_key};
 use crate::spans::{Content, Span, spans};
-use crate::{Style, compare_keys, emit, go_json, sorted_by_key};
+use crate::{Style, go_json};
 
 /// Returns `text`, which is one YAML document or JSON value, changed so that it reads as `wanted`.
 ///

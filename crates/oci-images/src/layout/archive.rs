@@ -9,12 +9,14 @@ use tar::{Builder, EntryType, Header};
 
 use super::artifact::Artifact;
 use super::blob::{Blob, DOCUMENT_LIMIT};
-use super::docker_archive;
 use super::error::Error;
 use super::oci_layout::{OciLayout, Storage, blob_path};
 use super::regular::open_regular;
 use super::writer::{MARKER, MARKER_NAME, index_with};
 use atomic_files::Pending;
+
+/// The document that lists the images of a Docker archive.
+pub(crate) const DOCKER_LIST: &str = "manifest.json";
 
 /// The maximum number of entries in an archive, of any type.
 pub(crate) const MAX_MEMBERS: usize = 100_000;
@@ -175,7 +177,7 @@ pub(crate) fn require_archive(path: &Path) -> Result<(), Error> {
     let is_archive = |file: File| {
         let mut archive = tar::Archive::new(file);
         let mut entries = archive.entries_with_seek()?.raw(true).take(MAX_MEMBERS);
-        let names = ["index.json", MARKER_NAME, docker_archive::LIST];
+        let names = ["index.json", MARKER_NAME, DOCKER_LIST];
         Ok::<_, io::Error>(entries.any(|entry| {
             entry.is_ok_and(|entry| {
                 let name = entry.path_bytes();
@@ -243,6 +245,7 @@ impl<R: Read> Read for KeepError<R> {
 mod tests {
     use std::fs;
 
+    use super::super::docker_archive;
     use super::super::{
         File, FileMap, Image, ImageBuilder, Platform, Source, layer, open_directory, write_directory,
     };

@@ -58,7 +58,7 @@ impl Contents {
 
 /// Returns the paths that the labels of a bundle or index image name, or the usual ones if it has no such labels.
 #[must_use]
-pub fn wanted_by_labels(labels: &BTreeMap<String, String>) -> Vec<String> {
+pub(crate) fn wanted_by_labels(labels: &BTreeMap<String, String>) -> Vec<String> {
     if let Some(configs) = labels.get(CONFIGS) {
         return vec![configs.clone()];
     }

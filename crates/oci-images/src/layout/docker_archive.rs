@@ -16,7 +16,9 @@ use oci_spec::image::{
 use serde::{Deserialize, Serialize};
 use tar::{Builder, EntryType};
 
-use super::archive::{MAX_MEMBERS, Members, Scan, append, append_blob, commit, require_archive, scan};
+use super::archive::{
+    DOCKER_LIST, MAX_MEMBERS, Members, Scan, append, append_blob, commit, require_archive, scan,
+};
 use super::artifact::Artifact;
 use super::blob::{Blob, DOCUMENT_LIMIT};
 use super::digest::Hashing;
@@ -25,16 +27,13 @@ use super::gzip::Gzip;
 use super::image::{Image, document};
 use super::regular::open_regular;
 
-/// The document that lists the images of an archive.
-pub(crate) const LIST: &str = "manifest.json";
-
 /// The maximum number of layers of an image.
 const MAX_LAYERS: usize = 1000;
 
 /// The maximum size of one uncompressed layer in bytes.
 const MAX_LAYER: u64 = 64 << 30;
 
-/// One image in [`LIST`].
+/// One image in [`DOCKER_LIST`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Entry {
@@ -56,11 +55,11 @@ struct Entry {
 /// not choose; [`Error::Mismatch`] if a layer is not the one that the configuration lists.
 pub fn open_docker_archive(path: &Path, wanted: Option<&str>) -> Result<Image, Error> {
     let what = path.display().to_string();
-    let Scan { mut members, links, document: list } = scan(path, "Docker archive", LIST, MAX_MEMBERS)?;
+    let Scan { mut members, links, document: list } = scan(path, "Docker archive", DOCKER_LIST, MAX_MEMBERS)?;
     add_links(&mut members, links);
     let list = list.ok_or_else(|| Error::malformed(&what, "Docker archive", "manifest.json is missing"))?;
     let entries: Vec<Entry> = serde_json::from_slice(&list)
-        .map_err(|error| Error::malformed(format!("{LIST} in {what}"), "Docker archive", &error))?;
+        .map_err(|error| Error::malformed(format!("{DOCKER_LIST} in {what}"), "Docker archive", &error))?;
     let entry = choose(path, &entries, wanted)?;
     let archive = Archive { path: path.to_owned(), members };
     let config = archive.document(&entry.config)?;
@@ -266,7 +265,7 @@ pub fn write_docker_archive(
     // An image that has only a digest has no name in this format.
     let repo_tags = (!image_name.contains('@')).then(|| vec![image_name.to_owned()]);
     let list = document(&[Entry { config, repo_tags, layers }])?;
-    append(&mut archive, LIST, EntryType::Regular, list.len() as u64, list.as_slice())?;
+    append(&mut archive, DOCKER_LIST, EntryType::Regular, list.len() as u64, list.as_slice())?;
     commit(archive, path)
 }
 
@@ -299,7 +298,7 @@ mod tests {
         let list = serde_json::json!([{ "Config": "c.json", "RepoTags": names, "Layers": ["l/layer.tar"] }]);
         let list = list.to_string().into_bytes();
         let mut archive = Builder::new(Pending::new(path).unwrap());
-        for (name, bytes) in [("l/layer.tar", layer), ("c.json", config), (LIST, list)] {
+        for (name, bytes) in [("l/layer.tar", layer), ("c.json", config), (DOCKER_LIST, list)] {
             append(&mut archive, name, EntryType::Regular, bytes.len() as u64, bytes.as_slice()).unwrap();
         }
         commit(archive, path).unwrap();
@@ -363,9 +362,11 @@ mod tests {
         let list = serde_json::json!([{ "Config": "c.json", "RepoTags": null, "Layers": layers }]);
         let list = list.to_string().into_bytes();
         let mut archive = Builder::new(Pending::new(path).unwrap());
-        for (name, bytes) in
-            [("l/layer.tar", content.as_slice()), ("c.json", config.as_slice()), (LIST, list.as_slice())]
-        {
+        for (name, bytes) in [
+            ("l/layer.tar", content.as_slice()),
+            ("c.json", config.as_slice()),
+            (DOCKER_LIST, list.as_slice()),
+        ] {
             append(&mut archive, name, EntryType::Regular, bytes.len() as u64, bytes).unwrap();
         }
         for (name, kind, target) in extra {
@@ -478,7 +479,8 @@ mod tests {
             (r#"[{"Config":"../c.json","Layers":[]}]"#, "contains no file"),
         ] {
             let mut archive = Builder::new(Pending::new(&path).unwrap());
-            append(&mut archive, LIST, EntryType::Regular, list.len() as u64, list.as_bytes()).unwrap();
+            append(&mut archive, DOCKER_LIST, EntryType::Regular, list.len() as u64, list.as_bytes())
+                .unwrap();
             commit(archive, &path).unwrap();
             let error = open_docker_archive(&path, None).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -572,72 +572,75 @@ mod tests {
         }
     }
 
-    fn rejected(layers: &[Blob], limits: Limits) -> Error {
+    /// Asserts that layers exceed the limit that `expected` names.
+    fn rejected(layers: &[Blob], limits: Limits, expected: &str) {
         let error = extract(layers, &["manifests".to_owned()], limits).unwrap_err();
         assert!(matches!(error, Error::TooLarge { .. } | Error::TooMany { .. }), "{error}");
-        error
+        assert!(error.to_string().contains(expected), "{error}");
     }
+
+    /// What errors name.
+    const FILE: &str = "exceeds the limit of 10 bytes";
+    const TOTAL: &str = "exceeds the limit of 25 bytes";
+    const FILES: &str = "the number of files up to";
+    const ENTRIES: &str = "the number of entries in the layers";
 
     #[test]
     fn limits_are_enforced() {
-        rejected(&[blob(&[file("manifests/a", "eleven byte")])], small());
-        rejected(
-            &[blob(&["manifests/a", "manifests/b", "manifests/c"].map(|path| file(path, "ten bytes.")))],
-            small(),
-        );
-        rejected(&[blob(&["a", "b", "c", "d", "e", "f"].map(|path| file(path, "")))], small());
+        rejected(&[blob(&[file("manifests/a", "eleven byte")])], small(), FILE);
+        let three = ["manifests/a", "manifests/b", "manifests/c"];
+        rejected(&[blob(&three.map(|path| file(path, "ten bytes.")))], small(), TOTAL);
+        rejected(&[blob(&["a", "b", "c", "d", "e", "f"].map(|path| file(path, "")))], small(), ENTRIES);
         let five = ["manifests/a", "manifests/b", "manifests/c", "manifests/d", "manifests/e"];
-        rejected(&[blob(&five.map(|path| file(path, "")))], small());
-        rejected(&[blob(&five.map(|path| (EntryType::Directory, path, "", &b""[..])))], small());
+        rejected(&[blob(&five.map(|path| file(path, "")))], small(), FILES);
+        let directories = five.map(|path| (EntryType::Directory, path, "", &b""[..]));
+        rejected(&[blob(&directories)], small(), FILES);
         let unpacked = Limits { unpacked_bytes: 2000, ..small() };
-        rejected(&[blob(&[file("other", &"x".repeat(2000))])], unpacked);
+        rejected(&[blob(&[file("other", &"x".repeat(2000))])], unpacked, "the limit of 2000 bytes");
         let layer = blob(&[file("other", "")]);
         assert_eq!(layer.size(), 2048 - 512);
-        assert!(rejected(&[layer.clone(), layer], unpacked).to_string().contains("2000 bytes"));
+        rejected(&[layer.clone(), layer], unpacked, "the limit of 2000 bytes");
     }
 
     #[test]
-    fn bytes_count_once_for_every_link() {
+    fn every_link_counts_as_a_copy() {
+        // No limit but that of the bytes is in reach.
+        let limits = Limits { files: 100, entries: 100, ..small() };
         let file = file("manifests/a", "ten bytes.");
-        rejected(
-            &[blob(&[
-                file,
-                hard_link("manifests/b", "manifests/a"),
-                hard_link("manifests/c", "manifests/a"),
-            ])],
-            small(),
-        );
-        rejected(&[blob(&[file, symlink("manifests/b", "a"), symlink("manifests/c", "a")])], small());
+        let links = [hard_link("manifests/b", "manifests/a"), hard_link("manifests/c", "manifests/a")];
+        rejected(&[blob(&[file, links[0], links[1]])], limits, TOTAL);
+        rejected(&[blob(&[file, symlink("manifests/b", "a"), symlink("manifests/c", "a")])], limits, TOTAL);
         let directories = [
             (EntryType::Regular, "manifests/d/a", "", &b"ten bytes."[..]),
             symlink("manifests/e", "d"),
             symlink("manifests/f", "d"),
         ];
-        rejected(&[blob(&directories)], small());
+        rejected(&[blob(&directories)], limits, TOTAL);
         // Nor may links to directories multiply entries that have no bytes.
         let empty = [
             (EntryType::Directory, "manifests/d/a", "", &b""[..]),
             symlink("manifests/e", "d"),
             symlink("manifests/f", "d"),
         ];
-        rejected(&[blob(&empty)], small());
+        rejected(&[blob(&empty)], small(), FILES);
     }
 
     #[test]
     fn compression_bomb_reaches_the_ratio() {
+        const RATIO: &str = "exceeds the limit of 1048576 bytes";
         let zeros = vec![0; (1 << 20) + 1];
         let limits = Limits { ratio_floor: 1 << 20, ..Limits::catalog() };
         let wanted = compressed(&blob(&[(EntryType::Regular, "manifests/a", "", &zeros)]));
-        rejected(&[wanted], limits);
+        rejected(&[wanted], limits, RATIO);
         let unwanted = compressed(&blob(&[(EntryType::Regular, "other", "", &zeros)]));
-        rejected(std::slice::from_ref(&unwanted), limits);
+        rejected(std::slice::from_ref(&unwanted), limits, RATIO);
         // Naming a layer again does not raise the limit.
-        rejected(&[unwanted.clone(), unwanted], limits);
+        rejected(&[unwanted.clone(), unwanted], limits, RATIO);
         // What follows the archive is read too, to verify the digest, and counts.
         let mut bytes = Vec::new();
         blob(&[]).open().unwrap().read_to_end(&mut bytes).unwrap();
         bytes.extend(zeros);
-        rejected(&[compressed(&Blob::from_bytes(MediaType::ImageLayer, bytes))], limits);
+        rejected(&[compressed(&Blob::from_bytes(MediaType::ImageLayer, bytes))], limits, RATIO);
     }
 
     #[test]
@@ -645,7 +648,7 @@ mod tests {
         let name = vec![b'n'; 2 << 20];
         let entries =
             [(EntryType::GNULongName, "././@LongLink", "", name.as_slice()), file("manifests/a", "x")];
-        rejected(&[blob(&entries)], Limits::bundle());
+        rejected(&[blob(&entries)], Limits::bundle(), "the header of an entry");
     }
 
     #[test]

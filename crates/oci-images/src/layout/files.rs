@@ -74,7 +74,7 @@ impl FileMap {
     }
 
     /// Returns the directories in which every user may write.
-    pub fn scratch_directories(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn scratch_directories(&self) -> impl Iterator<Item = &str> {
         self.scratch.iter().map(String::as_str)
     }
 

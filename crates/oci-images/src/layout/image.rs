@@ -32,7 +32,7 @@ impl Platform {
     /// # Errors
     ///
     /// The configuration is not JSON.
-    pub fn from_config(config: &[u8]) -> Result<Option<Self>, serde_json::Error> {
+    pub(crate) fn from_config(config: &[u8]) -> Result<Option<Self>, serde_json::Error> {
         let config: Value = serde_json::from_slice(config)?;
         let text = |name: &str| config[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         Ok(text("os").zip(text("architecture")).map(|(os, architecture)| Self {

@@ -32,7 +32,7 @@ pub use architecture::{architectures, is_static};
 pub use archive::{open_archive, write_archive};
 pub use artifact::{Artifact, Wanted, is_image_config};
 pub use blob::Blob;
-pub use contents::{Contents, wanted_by_labels};
+pub use contents::Contents;
 pub use digest::{Hashing, sha256};
 pub use directory::{open_directory, write_directory};
 pub use docker_archive::{open_docker_archive, write_docker_archive};

@@ -40,6 +40,8 @@ mod signature;
 mod sigstore_bundle;
 mod target;
 mod upload;
+#[cfg(feature = "sign")]
+mod verifying_key;
 
 pub use attach::Attachment;
 pub use auth::{Credentials, Error as AuthError, Explanation, Outcome, Resolver, Stored};
@@ -57,6 +59,8 @@ pub use referrers::Referrer;
 pub use remedy::Remedy;
 pub use retry::Backoff;
 #[cfg(feature = "sign")]
-pub use signature::{KeyError, SigningKey, Verification, Verified, VerifyingKey};
+pub use signature::{SigningKey, Verification};
+#[cfg(feature = "sign")]
+pub use verifying_key::{KeyError, Verified, VerifyingKey};
 
 pub use crate::reference::Reference;

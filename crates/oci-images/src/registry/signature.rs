@@ -7,29 +7,26 @@
 //! Source: `specs/SIGNATURE_SPEC.md` and `pkg/cosign/keys.go` of sigstore/cosign.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use ring::rand::SystemRandom;
-use ring::signature::{
-    ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey,
-};
+use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
+use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::Repository;
 use super::error::Error;
-use super::file;
 use super::progress::Progress;
 use super::referrers::Referrer;
 use super::secretbox;
 use super::sigstore_bundle::{self, ARTIFACT_TYPE, Outcome};
+use super::verifying_key::{self, KeyError, Verified, VerifyingKey};
 use crate::layout::{self, Artifact, Blob, DOCUMENT_LIMIT, document, is_image_config};
-use crate::plain::io_error;
 
 /// The media type of a signed document.
 const PAYLOAD_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -39,38 +36,12 @@ const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
 /// The type of artifacts that are signatures of the Notary Project.
 const NOTARY: &str = "application/vnd.cncf.notary.signature";
-/// Maximum size of a file with a key, in bytes.
-const MAX_KEY: u64 = 64 << 10;
 /// Maximum size of a signed document, in bytes.
 const MAX_PAYLOAD: u64 = 256 << 10;
 /// Maximum number of signatures of one image.
 const MAX_SIGNATURES: usize = 100;
 /// Maximum memory that a key's scrypt parameters may ask for, in bytes: twice what cosign's do.
 const MAX_SCRYPT: u64 = 128 << 20;
-/// What precedes the point of a P-256 key in its SPKI form (RFC 5480).
-const SPKI_P256: [u8; 26] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
-    0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
-];
-
-/// A key cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("failed to read a key from {}: {reason}", .path.display())]
-pub struct KeyError {
-    path: PathBuf,
-    reason: String,
-}
-
-impl KeyError {
-    fn at(path: &Path, reason: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), reason: reason.into() }
-    }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, KeyError> {
-    file::read(path, MAX_KEY).map_err(|error| KeyError::at(path, io_error(&error)))
-}
-
 /// A private key.
 pub struct SigningKey {
     pair: EcdsaKeyPair,
@@ -90,7 +61,7 @@ impl SigningKey {
     ///
     /// [`KeyError`] for other files and other passwords.
     pub fn read(path: &Path, password: &str) -> Result<Self, KeyError> {
-        let pem = read(path)?;
+        let pem = verifying_key::read(path)?;
         let expected = "expected a P-256 private key in PEM, from `cosign generate-key-pair` or as PKCS#8";
         let der = match encrypted(&pem) {
             Some(body) => decrypt(&body, password).map_err(|reason| KeyError::at(path, reason))?,
@@ -112,7 +83,7 @@ impl SigningKey {
     /// Returns the public key.
     #[must_use]
     pub fn public(&self) -> VerifyingKey {
-        VerifyingKey { point: self.pair.public_key().as_ref().to_vec() }
+        VerifyingKey::new(self.pair.public_key().as_ref())
     }
 }
 
@@ -173,41 +144,6 @@ fn decrypt(body: &[u8], password: &str) -> Result<Vec<u8>, String> {
         let reason = if password.is_empty() { "a password is required" } else { "wrong password" };
         format!("{reason}: set COSIGN_PASSWORD")
     })
-}
-
-/// A public key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VerifyingKey {
-    point: Vec<u8>,
-}
-
-impl VerifyingKey {
-    /// Reads a key in PEM, such as `cosign.pub`.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError`] for other files, and keys of other curves.
-    pub fn read(path: &Path) -> Result<Self, KeyError> {
-        let expected = || KeyError::at(path, "expected a P-256 public key in PEM, such as cosign.pub");
-        let der = SubjectPublicKeyInfoDer::from_pem_slice(&read(path)?).map_err(|_| expected())?;
-        let point = der.strip_prefix(SPKI_P256.as_slice()).filter(|point| point.len() == 65);
-        Ok(Self { point: point.ok_or_else(expected)?.to_vec() })
-    }
-
-    /// Returns whether `signature` is this key's of `payload`.
-    pub(crate) fn verifies(&self, payload: &[u8], signature: &[u8]) -> bool {
-        UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &self.point).verify(payload, signature).is_ok()
-    }
-}
-
-/// What a signature says, beside that it is one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Verified {
-    /// The name under which the image was signed.
-    pub reference: String,
-    /// The signed document.
-    pub payload: String,
 }
 
 /// What the signatures of an image say about a key.
@@ -454,6 +390,8 @@ fn with_layer(mut manifest: Value, config: Option<Value>, layer: Blob) -> Result
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::layout::sha256;
 

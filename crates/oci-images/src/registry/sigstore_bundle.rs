@@ -9,7 +9,7 @@ use oci_spec::image::Digest;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::signature::{Verified, VerifyingKey};
+use super::verifying_key::{Verified, VerifyingKey};
 
 /// What the types of artifacts that are bundles begin with; a version follows.
 pub(crate) const ARTIFACT_TYPE: &str = "application/vnd.dev.sigstore.bundle";

@@ -100,7 +100,7 @@ async fn timeout_begins_with_the_connection_unless_it_is_a_shared_deadline() {
 }
 
 /// Compiles if the futures can be spawned.
-#[allow(dead_code)]
+#[expect(dead_code, reason = "it is checked by compiling it")]
 fn transfers_are_send(copier: &Copier, from: &ImageLocation, repository: &Repository, image: &Image) {
     fn check(_: impl Send) {}
     let progress = Progress::hidden();

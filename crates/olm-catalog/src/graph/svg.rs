@@ -9,8 +9,7 @@ use std::fmt::Write as _;
 use super::layout::{DrawError, Lane, Layout, Node, Rail, State, layout};
 use crate::upgrade::Olm;
 use crate::validate::PackageGraph;
-use kube_yaml::text::{printable, shortened};
-use olm_model::report::xml;
+use kube_yaml::text::{printable, shortened, xml_escaped};
 
 /// The rules of the light scheme, and everything that does not depend on it.
 pub(crate) const STYLE: &str = include_str!("light.css");
@@ -478,5 +477,5 @@ fn text_width(text: &str) -> usize {
 
 /// Returns text for XML, in which control characters are shown as on a terminal.
 pub(crate) fn escaped(text: &str) -> String {
-    xml::escaped(&printable(text))
+    xml_escaped(&printable(text))
 }

@@ -35,11 +35,30 @@ enum Kind {
 }
 
 impl Template {
+    /// Parses a template, which must have the schema `expected` if one is given.
+    ///
+    /// # Errors
+    /// It is not YAML or has no document; the schema is not known, or a field is wrong.
+    pub fn parse(bytes: &[u8], expected: Option<&str>) -> Result<Self, TemplateError> {
+        let parsed = kube_yaml::parse(bytes);
+        let Some(tree) = parsed.documents.first() else {
+            return Err(parsed.error.map_or(TemplateError::NoDocument, TemplateError::Syntax));
+        };
+        let root = tree.root();
+        let found = string(root, "schema");
+        match expected.filter(|expected| *expected != found) {
+            Some(expected) => {
+                Err(TemplateError::OtherSchema { expected: expected.to_owned(), found: found.to_owned() })
+            }
+            None => Self::read(root),
+        }
+    }
+
     /// Reads a template; names of fields match whatever their case, as opm's documentation writes them.
     ///
     /// # Errors
     /// The schema is not known, or a field is wrong.
-    pub fn read(root: Value<'_>) -> Result<Self, TemplateError> {
+    fn read(root: Value<'_>) -> Result<Self, TemplateError> {
         let kind = match string(root, "schema") {
             basic::SCHEMA => Kind::Basic(Box::new(Basic::read(root)?)),
             semver::SCHEMA => Kind::Semver(Box::new(Semver::read(root)?)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kube_yaml::{DecodeError, Kind, Position, Value, field};
+use kube_yaml::{DecodeError, Kind, Position, SyntaxError, Value, field};
 use olm_model::catalog::{Blob, Bundle, Catalog, Icon};
 use olm_model::version::VersionError;
 
@@ -10,6 +10,20 @@ use olm_model::version::VersionError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
+    /// It is not YAML.
+    #[error("{}:{}: {}", .0.position.line, .0.position.column, .0.message)]
+    Syntax(SyntaxError),
+    /// It has no document.
+    #[error("the template is empty")]
+    NoDocument,
+    /// It has another schema than is wanted.
+    #[error("expected schema `{expected}`, found `{found}`")]
+    OtherSchema {
+        /// The schema that is wanted.
+        expected: String,
+        /// Its own schema.
+        found: String,
+    },
     /// It is no template, or none that is known.
     #[error(
         "unknown schema `{0}`: expected `olm.template.basic`, `olm.semver` or `olm.template.substitutes`"

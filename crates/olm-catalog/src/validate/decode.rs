@@ -215,7 +215,7 @@ impl Decoder<'_> {
         let at = field(root, "name").unwrap_or(root).position();
         if name.is_empty() {
             self.report(&catalog::PACKAGE_NAME_MISSING, at, "name", "missing required field `name`");
-        } else if let Err(reason) = check_package_name(&name) {
+        } else if let Err(reason) = names::check_label(&name) {
             let message = format!("invalid package name `{name}`: {reason}");
             self.report(&catalog::CATALOG_PACKAGE_NAME_INVALID, at, "name", message);
         }
@@ -537,25 +537,6 @@ fn same_property(root: Value<'_>, packages: &[(usize, Value<'_>)]) -> Option<Fix
     let (last, _) = others.last().filter(|_| others.iter().all(is_same))?;
     let what = "the second property `olm.package`, which equals the first";
     Some(repair::remove(Safety::Safe, &format!("properties[{last}]"), what))
-}
-
-/// Checks that a package's name is a DNS label.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn check_package_name(name: &str) -> Result<(), String> {
-    if name.len() > names::MAX_LABEL {
-        return Err(format!("must be no more than {} bytes", names::MAX_LABEL));
-    }
-    if name.contains('.') {
-        return Err("must not contain dots".to_owned());
-    }
-    if names::has_label_syntax(name) {
-        Ok(())
-    } else {
-        Err("must consist of lowercase letters, digits and `-`, and begin and end with a letter or digit"
-            .to_owned())
-    }
 }
 
 fn check_release(release: &str) -> Result<(), String> {

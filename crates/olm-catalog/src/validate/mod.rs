@@ -14,14 +14,15 @@ mod reference;
 mod repair;
 mod resolve;
 
+use olm_model::kubernetes::Minor;
 use olm_model::report::{CatalogReport, Finding};
 use olm_rules::{IgnoreComment, Selection};
 
 pub use blob::{Blob, Bundle, Channel, Deprecation, Deprecations, Entry, Package, SourcePosition};
-pub use decode::{Decoded, check_package_name, decode};
+pub use decode::{Decoded, decode};
 pub use fields::bytes as base64_data;
 pub use graph::{Shape, head_positions, heads, shape, upgrade_breaks};
-pub use openshift::OpenshiftVersion;
+pub use openshift::version_of_path;
 pub use reference::check as check_image_reference;
 pub use resolve::{PackageGraph, Packages, resolve};
 
@@ -34,7 +35,7 @@ pub use resolve::{PackageGraph, Packages, resolve};
 pub fn report(
     path: &str,
     documents: Vec<Decoded>,
-    openshift: Option<OpenshiftVersion>,
+    openshift: Option<Minor>,
     selection: &Selection,
 ) -> CatalogReport {
     match report_with(
@@ -56,7 +57,7 @@ pub fn report(
 pub fn report_with<E>(
     path: &str,
     documents: Vec<Decoded>,
-    openshift: Option<OpenshiftVersion>,
+    openshift: Option<Minor>,
     selection: &Selection,
     check: impl FnOnce(&Packages<'_>) -> Result<Vec<Finding>, E>,
 ) -> Result<CatalogReport, E> {
@@ -97,7 +98,7 @@ pub fn findings(
     mut documents: Vec<Finding>,
     comments: Vec<IgnoreComment>,
     blobs: &[Blob],
-    openshift: Option<OpenshiftVersion>,
+    openshift: Option<Minor>,
     selection: &Selection,
 ) -> Vec<Finding> {
     documents.extend(resolve(blobs).1);

@@ -15,7 +15,8 @@ use super::snapshot::Snapshot;
 pub use environment::olm;
 pub(crate) use environment::targets;
 pub(crate) use message::explain_message;
-pub use problem::{Diagnosis, Log, Scope, UNPACK_LABEL, deletion, deployment_of, object, shortened};
+pub use problem::{Diagnosis, Log, Scope, deletion, object, shortened};
+pub(crate) use problem::{UNPACK_LABEL, deployment_of};
 pub(crate) use scheduling::{AUTOSCALERS, is_unschedulable};
 
 /// Returns what is wrong, causes first. A problem that only follows from others is omitted.
@@ -41,7 +42,7 @@ pub fn problems(snapshot: &Snapshot, scope: &Scope) -> Vec<Diagnosis> {
 
 /// Returns what is wrong with the pods in scope.
 #[must_use]
-pub fn pod_problems(snapshot: &Snapshot, scope: &Scope) -> Vec<Diagnosis> {
+pub(crate) fn pod_problems(snapshot: &Snapshot, scope: &Scope) -> Vec<Diagnosis> {
     let mut found = Vec::new();
     pod::pods(snapshot, scope, &mut found);
     found

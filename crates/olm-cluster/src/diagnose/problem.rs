@@ -9,7 +9,7 @@ use crate::manifests::component_label;
 use crate::snapshot::{Snapshot, label, list, name_of, namespace_of, string, strings};
 
 /// The label of the jobs and pods that unpack bundles.
-pub const UNPACK_LABEL: &str = "operatorframework.io/bundle-unpack-ref";
+pub(crate) const UNPACK_LABEL: &str = "operatorframework.io/bundle-unpack-ref";
 
 /// The maximum number of characters of a quoted message.
 const MAX_MESSAGE: usize = 600;
@@ -170,7 +170,7 @@ pub fn deletion(name: &str, object: &Value) -> String {
 
 /// Returns the deployment that a pod belongs to, by the name of its `ReplicaSet`.
 #[must_use]
-pub fn deployment_of(pod: &Value) -> Option<&str> {
+pub(crate) fn deployment_of(pod: &Value) -> Option<&str> {
     let owner = list(pod, "/metadata/ownerReferences").iter().find(|owner| owner["kind"] == "ReplicaSet")?;
     let name = string(owner, "/name");
     let hash = label(pod, "pod-template-hash");

@@ -15,6 +15,7 @@ pub mod submission;
 mod sys;
 pub mod walk;
 pub mod watch;
+pub mod whole;
 
 pub use directory::Directory;
 

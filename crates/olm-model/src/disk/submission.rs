@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use super::bundle;
 use super::directory::Directory;
 use super::overlay::Overlay;
+use crate::openshift::OPENSHIFT_VERSIONS;
 use crate::read::submission::with_files;
 use crate::read::{MAX_FILE_SIZE, Unreadable};
-use crate::submission::{CI, OPENSHIFT_VERSIONS, PublishedVersion, RELEASE};
+use crate::submission::{CI, PublishedVersion, RELEASE};
 use crate::{Annotations, Bundle, RepositoryContext};
 
 /// Maximum number of other bundles of an operator that are read.
@@ -18,8 +19,7 @@ pub const MAX_SIBLINGS: usize = 500;
 ///
 /// What cannot be read there is omitted, because other findings are about the bundle itself; a link out of the repository is an
 /// unreadable file.
-#[must_use]
-pub fn find_repository(directory: &Path, overlay: &Overlay) -> Option<RepositoryContext> {
+pub(crate) fn find_repository(directory: &Path, overlay: &Overlay) -> Option<RepositoryContext> {
     let directory = fs::canonicalize(directory).ok()?;
     let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let operator = operator_of(&directory)?;

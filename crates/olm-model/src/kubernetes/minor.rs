@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A minor version of Kubernetes 1 or of OpenShift 4, written as `1.30` and `4.17`.
+/// A minor version of Kubernetes 1 or of OpenShift, written as `1.30` and `4.17`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Minor {
     major: u16,
@@ -14,6 +14,11 @@ pub struct Minor {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected a version such as `1.30`, or `4.17` for OpenShift")]
 pub struct MinorError;
+
+/// The reason why a string is not a minor version of OpenShift.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected MAJOR.MINOR, such as 4.17")]
+pub struct OpenShiftMinorError;
 
 impl Minor {
     /// Returns `1.minor` of Kubernetes.
@@ -28,6 +33,19 @@ impl Minor {
         Self { major: 4, minor }
     }
 
+    /// Parses `4.17` or `v4.17`, without a patch number, and minor versions of later major versions.
+    ///
+    /// # Errors
+    /// The string is anything else.
+    pub fn parse_openshift(text: &str) -> Result<Self, OpenShiftMinorError> {
+        let number =
+            |part: &str| part.parse().ok().filter(|_| part.bytes().all(|byte| byte.is_ascii_digit()));
+        let (major, minor) =
+            text.strip_prefix('v').unwrap_or(text).split_once('.').ok_or(OpenShiftMinorError)?;
+        let version = number(major).zip(number(minor)).map(|(major, minor)| Self { major, minor });
+        version.filter(|version| version.is_openshift()).ok_or(OpenShiftMinorError)
+    }
+
     /// Returns the number after the dot, 30 for `1.30`.
     #[must_use]
     pub const fn number(self) -> u16 {
@@ -37,7 +55,7 @@ impl Minor {
     /// Returns whether this is a version of OpenShift.
     #[must_use]
     pub const fn is_openshift(self) -> bool {
-        self.major == 4
+        self.major >= 4
     }
 }
 
@@ -59,5 +77,24 @@ impl FromStr for Minor {
         }
         let minor = u16::try_from(version.minor).map_err(|_| MinorError)?;
         Ok(if version.major == 1 { Self::kubernetes(minor) } else { Self::openshift(minor) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_openshift_have_two_numbers() {
+        let parsed = |text: &str| Minor::parse_openshift(text);
+        assert_eq!(parsed("v4.17"), Ok(Minor::openshift(17)));
+        assert!(
+            parsed("4.9").unwrap() < Minor::openshift(17) && parsed("4.100").unwrap() > Minor::openshift(17)
+        );
+        let next = parsed("5.0").unwrap();
+        assert!(next > Minor::openshift(u16::MAX) && next.is_openshift() && next.to_string() == "5.0");
+        for wrong in ["", "4", "4.", "4.17.1", "v4.17.3", "4.+7", " 4.17", "1.30", "3.11", "4.99999"] {
+            assert_eq!(parsed(wrong), Err(OpenShiftMinorError), "{wrong}");
+        }
     }
 }

@@ -8,7 +8,7 @@ mod minor;
 mod table;
 mod versions;
 
-pub use minor::{Minor, MinorError};
+pub use minor::{Minor, MinorError, OpenShiftMinorError};
 pub use table::{
     Release, newest, of_openshift, oldest, openshift_of, openshift_versions, programs, releases, reproduced,
     supported, updated,

@@ -10,7 +10,6 @@ mod origin;
 pub mod rules;
 pub mod suggest;
 pub mod wrap;
-pub mod xml;
 
 pub use bundle::{BundleReport, CatalogReport, UnreadBundle};
 pub use excerpt::{Excerpt, Lines};

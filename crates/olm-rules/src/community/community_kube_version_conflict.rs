@@ -1,6 +1,6 @@
 use super::sources::VERSION_CONSTRAINTS;
-use crate::inputs;
 use crate::prelude::*;
+use olm_model::openshift::{OPENSHIFT_VERSIONS, OpenShiftVersions};
 use olm_model::version;
 
 pub(crate) static RULE: Rule = Rule {
@@ -18,17 +18,17 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     if context.bundle.uses_catalog() {
         return;
     }
-    let Some((annotations, written)) = inputs::annotation(context.bundle) else { return };
-    let Ok(selector) = inputs::parse(written) else { return };
+    let Some((annotations, written)) = context.bundle.openshift_versions() else { return };
+    let Ok(selected) = written.parse::<OpenShiftVersions>() else { return };
     for csv in &context.csvs {
         let Ok(minimum) = version::tolerant(&csv.typed.spec.min_kube_version) else { continue };
-        let older = selector.older_than(minimum.minor + u64::from(minimum.patch > 0));
+        let older = selected.older_than(minimum.minor + u64::from(minimum.patch > 0));
         if !older.is_empty() {
             let message = format!(
                 "spec.minKubeVersion {minimum} is newer than the Kubernetes version of OpenShift {}",
                 older.join(", ")
             );
-            reporter.annotation(&annotations, inputs::OPENSHIFT_VERSIONS, message);
+            reporter.annotation(&annotations, OPENSHIFT_VERSIONS, message);
         }
     }
 }

@@ -1,7 +1,7 @@
 use super::sources::REPLACES_AVAILABILITY;
-use crate::inputs;
 use crate::prelude::*;
 use olm_model::kubernetes;
+use olm_model::openshift::{OPENSHIFT_VERSIONS, OpenShiftVersions};
 use olm_model::submission::split_name;
 
 pub(crate) static RULE: Rule = Rule {
@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(submission) = context.bundle.submission_without_catalog() else { return };
     let Some(annotations) = context.bundle.annotations() else { return };
-    let own = inputs::annotation(context.bundle).map(|(_, written)| written);
+    let own = context.bundle.openshift_versions().map(|(_, written)| written);
     for csv in &context.csvs {
         let replaced = split_name(&csv.typed.spec.replaces).map(|(_, version)| version);
         let sibling = submission
@@ -28,10 +28,10 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         let Some(theirs) = sibling.and_then(|sibling| sibling.openshift_versions.as_deref()) else {
             continue;
         };
-        let Ok(theirs_selected) = inputs::parse(theirs) else { continue };
+        let Ok(theirs_selected) = theirs.parse::<OpenShiftVersions>() else { continue };
         // Without the annotation, a bundle is for all versions.
-        let selects = |version| match own.map(inputs::parse) {
-            Some(Ok(selector)) => selector.selects(version),
+        let selects = |version| match own.map(str::parse::<OpenShiftVersions>) {
+            Some(Ok(selected)) => selected.selects(version),
             Some(Err(_)) => false,
             None => true,
         };
@@ -45,7 +45,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 "the replaced bundle is for `{theirs}`, which does not include OpenShift {}",
                 missing.join(", ")
             );
-            reporter.annotation(&annotations, inputs::OPENSHIFT_VERSIONS, message);
+            reporter.annotation(&annotations, OPENSHIFT_VERSIONS, message);
         }
     }
 }

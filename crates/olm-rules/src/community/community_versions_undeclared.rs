@@ -1,6 +1,6 @@
 use super::sources::VERSION_CONSTRAINTS;
-use crate::inputs;
 use crate::prelude::*;
+use olm_model::openshift::OPENSHIFT_VERSIONS;
 
 pub(crate) static RULE: Rule = Rule {
     id: "community-versions-undeclared",
@@ -19,9 +19,8 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     }
     let Some(annotations) = context.bundle.annotations() else { return };
     let has_minimum = context.csvs.iter().any(|csv| !csv.typed.spec.min_kube_version.is_empty());
-    if has_minimum && inputs::annotation(context.bundle).is_none() {
-        let message =
-            format!("missing annotation `{}`: spec.minKubeVersion is set", inputs::OPENSHIFT_VERSIONS);
-        reporter.annotation(&annotations, inputs::OPENSHIFT_VERSIONS, message);
+    if has_minimum && context.bundle.openshift_versions().is_none() {
+        let message = format!("missing annotation `{OPENSHIFT_VERSIONS}`: spec.minKubeVersion is set");
+        reporter.annotation(&annotations, OPENSHIFT_VERSIONS, message);
     }
 }

@@ -1,6 +1,6 @@
-use crate::inputs::OPENSHIFT_VERSIONS;
 use crate::prelude::*;
 use crate::shared::removed_apis;
+use olm_model::openshift::{MAX_OPENSHIFT_VERSION, OPENSHIFT_VERSIONS};
 use olm_model::version;
 use olm_model::version::Version;
 use serde::Deserialize;
@@ -29,7 +29,6 @@ const REMOVED_IN: u16 = 22;
 const WITHOUT: Version = Version::new(4, 9, 0);
 
 const PROPERTIES: &str = "olm.properties";
-const MAX_VERSION: &str = "olm.maxOpenShiftVersion";
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(csv) = context.csvs.first() else { return };
@@ -49,26 +48,33 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// Checks that the annotation limits the versions of OpenShift. A version with a patch number passes: operator-sdk only warns of it.
+/// Checks that the annotation limits the versions of OpenShift, as operator-sdk does, which is stricter about JSON and more lenient about
+/// versions than OLM: the other rules read the property with `max_openshift_version`. A version with a patch number passes: operator-sdk only warns of it.
 fn limit_of_property(annotation: &str) -> Result<(), String> {
-    let unlimited = || format!("the annotation `{PROPERTIES}` does not set `{MAX_VERSION}`");
+    let unlimited = || format!("the annotation `{PROPERTIES}` does not set `{MAX_OPENSHIFT_VERSION}`");
     if annotation.is_empty() {
         return Err(unlimited());
     }
     let invalid =
         || format!("the annotation `{PROPERTIES}` is not a JSON list of types and values, all strings");
     let properties: Vec<Property> = kube_yaml::json::from_str(annotation).map_err(|_| invalid())?;
-    let property = properties.iter().find(|property| property.kind == MAX_VERSION).ok_or_else(unlimited)?;
-    let version = version::tolerant(&property.value)
-        .map_err(|error| format!("`{MAX_VERSION}` is the invalid version `{}`: {error}", property.value))?;
+    let property =
+        properties.iter().find(|property| property.kind == MAX_OPENSHIFT_VERSION).ok_or_else(unlimited)?;
+    let version = version::tolerant(&property.value).map_err(|error| {
+        format!("`{MAX_OPENSHIFT_VERSION}` is the invalid version `{}`: {error}", property.value)
+    })?;
     if version == Version::new(version.major, version.minor, 0) && version >= WITHOUT {
-        return Err(format!("`{MAX_VERSION}` permits OpenShift {}.{}", version.major, version.minor));
+        return Err(format!(
+            "`{MAX_OPENSHIFT_VERSION}` permits OpenShift {}.{}",
+            version.major, version.minor
+        ));
     }
     Ok(())
 }
 
 /// Checks that the label limits the versions of OpenShift: `LABEL com.redhat.openshift.versions=v4.6-v4.8`, or `=v4.8` for one.
-/// The first line with the label counts.
+/// The first line with the label counts, and what operator-sdk reads is not always what catalog pipelines select: the other rules read
+/// the value as `OpenShiftVersions`.
 fn limit_of_label(dockerfile: &str) -> Result<(), String> {
     const KEY: &str = OPENSHIFT_VERSIONS;
     let line = dockerfile.lines().find(|line| line.contains(KEY));

@@ -18,7 +18,6 @@ mod valid_schema;
 mod webhook;
 mod work_budget;
 
-pub(crate) use claim::{MAX_OPENSHIFT, OPENSHIFT_VERSIONS, Selector, annotation, parse};
 pub(crate) use compressed_size::{LARGE_BUNDLE_SIZE, MAX_BUNDLE_SIZE};
 pub(crate) use context::Context;
 pub(crate) use crd::{Crd, Version};

@@ -1,6 +1,6 @@
-use crate::inputs;
 use crate::prelude::*;
 use kube_yaml::{Kind, Value};
+use olm_model::openshift::MAX_OPENSHIFT_VERSION;
 use olm_model::version;
 use olm_model::version::Version;
 
@@ -22,8 +22,6 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Bundle(check),
 };
 
-const KIND: &str = inputs::MAX_OPENSHIFT;
-
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let mut found = 0;
@@ -31,7 +29,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     if let Some((file, items)) = context.bundle.metadata_list("properties") {
         let list = root.field("properties");
         for (index, item) in items.items().enumerate() {
-            if item.get("type").and_then(Value::as_str) != Some(KIND) {
+            if item.get("type").and_then(Value::as_str) != Some(MAX_OPENSHIFT_VERSION) {
                 continue;
             }
             found += 1;
@@ -51,7 +49,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         let parsed = annotation.map(|text| kube_yaml::parse(text.as_bytes()));
         let properties = parsed.iter().filter_map(|parsed| parsed.documents.first());
         for property in properties.flat_map(|tree| tree.root().items()) {
-            if property.get("type").and_then(Value::as_str) != Some(KIND) {
+            if property.get("type").and_then(Value::as_str) != Some(MAX_OPENSHIFT_VERSION) {
                 continue;
             }
             found += 1;
@@ -79,7 +77,7 @@ fn read_as(value: Value<'_>) -> Option<String> {
 
 fn wrong(value: Option<Value<'_>>, found: usize) -> Option<String> {
     if found > 1 {
-        return Some(format!("duplicate property `{KIND}`"));
+        return Some(format!("duplicate property `{MAX_OPENSHIFT_VERSION}`"));
     }
     if let Some((value, number)) = value.and_then(|value| Some((value.text(), read_as(value)?))) {
         return Some(format!("`{value}` is read as the number `{number}`: quote it, as in `\"{value}\"`"));

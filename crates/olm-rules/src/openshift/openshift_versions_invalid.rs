@@ -1,5 +1,5 @@
-use crate::inputs;
 use crate::prelude::*;
+use olm_model::openshift::{OPENSHIFT_VERSIONS, OpenShiftVersions};
 
 pub(crate) static RULE: Rule = Rule {
     id: "openshift-versions-invalid",
@@ -20,11 +20,11 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    let Some((annotations, written)) = inputs::annotation(context.bundle) else { return };
-    if let Err(message) = inputs::parse(written) {
+    let Some((annotations, written)) = context.bundle.openshift_versions() else { return };
+    if let Err(message) = written.parse::<OpenShiftVersions>() {
         reporter.annotation(
             &annotations,
-            inputs::OPENSHIFT_VERSIONS,
+            OPENSHIFT_VERSIONS,
             format!("invalid OpenShift versions `{written}`: {message}"),
         );
     }

@@ -1,6 +1,5 @@
-use crate::inputs;
-use crate::inputs::Selector;
 use crate::prelude::*;
+use olm_model::openshift::{OPENSHIFT_VERSIONS, OpenShiftVersions};
 
 pub(crate) static RULE: Rule = Rule {
     id: "openshift-versions-list",
@@ -20,13 +19,13 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    let Some((annotations, written)) = inputs::annotation(context.bundle) else { return };
-    if let Ok(Selector::List(versions)) = inputs::parse(written)
+    let Some((annotations, written)) = context.bundle.openshift_versions() else { return };
+    if let Ok(OpenShiftVersions::List(versions)) = written.parse()
         && !versions.iter().all(|version| matches!(version.number(), 5 | 6))
     {
         reporter.annotation(
             &annotations,
-            inputs::OPENSHIFT_VERSIONS,
+            OPENSHIFT_VERSIONS,
             format!("unsupported list of OpenShift versions `{written}`"),
         );
     }

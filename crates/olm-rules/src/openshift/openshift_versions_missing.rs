@@ -1,5 +1,5 @@
-use crate::inputs;
 use crate::prelude::*;
+use olm_model::openshift::OPENSHIFT_VERSIONS;
 
 pub(crate) static RULE: Rule = Rule {
     id: "openshift-versions-missing",
@@ -20,11 +20,11 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
-    if inputs::annotation(context.bundle).is_none() {
+    if context.bundle.openshift_versions().is_none() {
         reporter.annotation(
             &annotations,
-            inputs::OPENSHIFT_VERSIONS,
-            format!("missing annotation `{}`", inputs::OPENSHIFT_VERSIONS),
+            OPENSHIFT_VERSIONS,
+            format!("missing annotation `{OPENSHIFT_VERSIONS}`"),
         );
     }
 }

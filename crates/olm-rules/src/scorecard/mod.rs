@@ -8,7 +8,7 @@ mod output;
 mod stock;
 mod test;
 
-pub use config::{Config, ConfigError, Selector, Stage, config};
+pub use config::{Config, ConfigError, Stage, config};
 pub use output::{json, text, xunit};
 pub use stock::{STOCK, examples, stock_test};
 pub use test::{API_VERSION, MountPath, State, Storage, StorageSpec, Test, TestResult, TestSpec, results};

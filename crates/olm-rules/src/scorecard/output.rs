@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 
 use super::test::{API_VERSION, State, Test};
-use kube_yaml::text::printable;
-use olm_model::report::xml::escaped;
+use kube_yaml::text::{printable, xml_escaped};
 
 /// Returns the results as a `TestList`.
 #[must_use]
@@ -84,7 +83,7 @@ pub fn xunit(tests: &[Test], out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">",
-            escaped(name.map_or("", String::as_str)),
+            xml_escaped(name.map_or("", String::as_str)),
             test.results.len(),
             count(State::Fail),
             count(State::Error)
@@ -100,13 +99,13 @@ pub fn xunit(tests: &[Test], out: &mut dyn Write) -> io::Result<()> {
             writeln!(
                 out,
                 "      <property name=\"{}\" value=\"{}\"></property>",
-                escaped(&key),
-                escaped(value)
+                xml_escaped(&key),
+                xml_escaped(value)
             )?;
         }
         writeln!(out, "    </properties>")?;
         for result in &test.results {
-            writeln!(out, "    <testcase name=\"{}\">", escaped(&result.name))?;
+            writeln!(out, "    <testcase name=\"{}\">", xml_escaped(&result.name))?;
             let tag = match result.state {
                 State::Pass => "",
                 State::Fail => "failure",
@@ -114,11 +113,11 @@ pub fn xunit(tests: &[Test], out: &mut dyn Write) -> io::Result<()> {
             };
             if !tag.is_empty() {
                 let message = result.errors.iter().chain(&result.suggestions).map(String::as_str);
-                let message = escaped(&message.collect::<Vec<_>>().join("; "));
+                let message = xml_escaped(&message.collect::<Vec<_>>().join("; "));
                 writeln!(out, "      <{tag} message=\"{message}\"></{tag}>")?;
             }
             if !result.log.is_empty() {
-                writeln!(out, "      <system-out>{}</system-out>", escaped(&result.log))?;
+                writeln!(out, "      <system-out>{}</system-out>", xml_escaped(&result.log))?;
             }
             writeln!(out, "    </testcase>")?;
         }

@@ -218,20 +218,10 @@ fn suggestion(root: &Command, name: &str) -> String {
     format!("\n\nDid you mean this?\n\t{}\n", near.join("\n\t"))
 }
 
-/// Returns the Levenshtein distance between the first 64 characters of two names.
+/// Returns the Levenshtein distance between the first 64 characters of two names: it takes time in the product of both lengths.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    let start = |name: &str| name.chars().take(64).collect::<String>();
+    strsim::levenshtein(&start(a), &start(b))
 }
 
 #[cfg(test)]

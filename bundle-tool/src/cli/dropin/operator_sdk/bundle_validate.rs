@@ -5,15 +5,15 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::super::cobra::Matches;
 use super::super::equivalent::{Becomes, NativeCommand};
 use super::super::registries::registries;
 use super::super::verdict::{self, Options};
 use super::super::{Status, UsageError, log};
-use super::selector::Selector;
 use crate::cli::selection::{OPTIONAL, read_index_dockerfile};
+use olm_model::LabelSelector;
 use olm_model::kubernetes::{Minor, Versions};
 use olm_model::report::Suite;
 use olm_model::version;
@@ -27,13 +27,7 @@ pub(crate) const NATIVE: NativeCommand = NativeCommand {
         &["validate"],
         &[
             ("image-builder", Becomes::Omitted),
-            (
-                "select-optional",
-                Becomes::IfValue(
-                    is_native_selector,
-                    "`validate` accepts `name=NAME` and `suite=operatorframework`",
-                ),
-            ),
+            ("select-optional", Becomes::Same),
             ("list-optional", Becomes::Same),
             ("optional-values", Becomes::OmittedIf(is_unset_version)),
             ("output", Becomes::Same),
@@ -42,21 +36,15 @@ pub(crate) const NATIVE: NativeCommand = NativeCommand {
     )
 };
 
-/// Returns whether the native command accepts a label selector.
-fn is_native_selector(text: &str) -> bool {
-    text.split(',').all(|term| {
-        let (key, value) = term.split_once('=').unwrap_or_default();
-        matches!(key.trim(), "name" | "suite") && !value.is_empty()
-    })
-}
-
 /// Returns whether a value is a version of Kubernetes that is not set, as pipelines pass it.
 fn is_unset_version(text: &str) -> bool {
     matches!(text, "k8s-version=" | "k8s-version=None")
 }
 
 pub(crate) fn run(matches: &Matches) -> Result<Status> {
-    let selector = Selector::parse(matches.text("select-optional"))?;
+    let selector = matches.text("select-optional");
+    let selector: LabelSelector =
+        selector.parse().map_err(|error| anyhow!("unable to parse selector {selector:?}: {error}"))?;
     if matches.bool("list-optional") {
         io::stdout().lock().write_all(list().as_bytes())?;
         return Ok(Status::SUCCESS);
@@ -71,7 +59,9 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
     }
     let mut suites: Vec<Suite> = Vec::new();
     if !selector.is_empty() {
-        suites.extend(OPTIONAL.iter().filter(|one| selector.matches(&one.labels())).map(|one| one.suite));
+        suites.extend(
+            OPTIONAL.iter().filter(|one| selector.matches(|key| one.label(key))).map(|one| one.suite),
+        );
         if suites.is_empty() {
             let text = matches.text("select-optional");
             bail!(invalid(format!("selector {text:?} does not match any validator labels")));

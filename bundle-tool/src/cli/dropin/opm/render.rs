@@ -153,7 +153,7 @@ pub(crate) fn migrate(matches: &Matches) -> Result<Status> {
     require_catalog(reference)?;
     let catalog = catalog(matches, &[reference.to_owned()], level, None).context("render catalog image")?;
     let mut files = BTreeMap::new();
-    for (package, part) in by_package(catalog) {
+    for (package, part) in catalog.by_package() {
         let mut bytes = Vec::new();
         format.write(&part, &mut bytes)?;
         let name = format!("catalog.{}", format.extension());
@@ -172,24 +172,4 @@ pub(crate) fn require_catalog(reference: &str) -> Result<()> {
         bail!("cannot render bundle directory {reference:?}: expected a catalog");
     }
     Ok(())
-}
-
-/// Splits a catalog by package; blobs without a package are under the empty name.
-fn by_package(catalog: Catalog) -> BTreeMap<String, Catalog> {
-    let mut parts: BTreeMap<String, Catalog> = BTreeMap::new();
-    let Catalog { packages, channels, bundles, others } = catalog;
-    for blob in packages {
-        parts.entry(blob.name.clone()).or_default().packages.push(blob);
-    }
-    for blob in channels {
-        parts.entry(blob.package.clone()).or_default().channels.push(blob);
-    }
-    for blob in bundles {
-        parts.entry(blob.package.clone()).or_default().bundles.push(blob);
-    }
-    for blob in others {
-        let package = blob["package"].as_str().unwrap_or_default().to_owned();
-        parts.entry(package).or_default().others.push(blob);
-    }
-    parts
 }

@@ -18,7 +18,7 @@ use super::render::level;
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
 use crate::cli::stdin;
-use olm_catalog::template::{Bundles, Template};
+use olm_catalog::template::{Bundles, Template, TemplateError};
 use olm_model::disk::file;
 use olm_model::read::catalog as reader;
 use olm_model::read::catalog::{Content, Limits, Source};
@@ -95,19 +95,12 @@ pub(crate) fn render(matches: &Matches) -> Result<Status> {
 /// Reads a template, which must have the schema `wanted` if one is given.
 fn read(path: &str, wanted: Option<&str>) -> Result<Template> {
     let bytes = read_input(path)?;
-    let parsed = kube_yaml::parse(&bytes);
-    let Some(tree) = parsed.documents.first() else {
-        return Err(match parsed.error {
-            Some(error) => anyhow!("{}:{}: {}", error.position.line, error.position.column, error.message),
-            None => anyhow!("the template is empty"),
-        });
-    };
-    let root = tree.root();
-    let schema = kube_yaml::string(root, "schema");
-    if let Some(wanted) = wanted.filter(|wanted| *wanted != schema) {
-        bail!("template has unknown schema ({schema:?}), should be {wanted:?}");
+    match Template::parse(&bytes, wanted) {
+        Err(TemplateError::OtherSchema { expected, found }) => {
+            bail!("template has unknown schema ({found:?}), should be {expected:?}")
+        }
+        parsed => Ok(parsed?),
     }
-    Ok(Template::read(root)?)
 }
 
 fn read_input(path: &str) -> Result<Vec<u8>> {

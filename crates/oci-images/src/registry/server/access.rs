@@ -4,22 +4,20 @@
 //! `Sec-Fetch-Site`; or, if the page's name was made to resolve to this machine (DNS rebinding), its name is in the
 //! `Host` header. None of these is accepted.
 
-use std::net::IpAddr;
 use std::str::FromStr;
 
 use http::header::{HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderMap, Method, StatusCode, Uri};
 
+use super::own::OwnNames;
 use super::response::{Code, Failure};
 
 /// The rules of access.
 #[derive(Debug)]
 pub(crate) struct Access {
-    /// The address that the server listens on.
-    pub(crate) address: IpAddr,
-    /// Other names under which it is reached.
-    pub(crate) hosts: Vec<String>,
+    /// The names of the server.
+    pub(crate) own: OwnNames,
     /// Whether clients may write.
     pub(crate) writing: Writing,
 }
@@ -72,26 +70,8 @@ impl Access {
 
     /// Whether `authority`, a host with or without a port, is a name of this server.
     fn is_own(&self, authority: &str) -> bool {
-        let Ok(parsed) = Authority::from_str(authority) else { return false };
-        let host = parsed.host();
-        if authority.contains('@') {
-            return false;
-        }
-        if self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host)) {
-            return true;
-        }
-        let is_local = self.address.is_loopback() || self.address.is_unspecified();
-        if host.eq_ignore_ascii_case("localhost") {
-            return is_local;
-        }
-        let literal = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        // A page with an address as its name cannot be rebound to another address.
-        literal.parse::<IpAddr>().is_ok_and(|address| {
-            let address = address.to_canonical();
-            self.address.is_unspecified()
-                || address == self.address.to_canonical()
-                || (self.address.is_loopback() && address.is_loopback())
-        })
+        let parsed = Authority::from_str(authority).ok().filter(|_| !authority.contains('@'));
+        parsed.is_some_and(|parsed| self.own.accept(parsed.host()))
     }
 }
 
@@ -118,7 +98,7 @@ mod tests {
 
     fn access(address: &str) -> Access {
         let hosts = vec!["registry.example.com".to_owned()];
-        Access { address: address.parse().unwrap(), hosts, writing: Writing::Allowed }
+        Access { own: OwnNames::new(address.parse().unwrap(), hosts), writing: Writing::Allowed }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::access::{Access, Writing};
 use super::error::Error;
 use super::handler::{Registry, handle};
 use super::options::Options;
+use super::own::OwnNames;
 use super::proxy::Proxy;
 use super::store::Store;
 use super::uploads::Uploads;
@@ -66,7 +67,7 @@ impl Server {
             None if read_only => Writing::ReadOnly,
             None => Writing::Allowed,
         };
-        let access = Access { address: address.ip(), hosts, writing };
+        let access = Access { own: OwnNames::new(address.ip(), hosts), writing };
         let proxy = proxy.map(Arc::new);
         let uploads = Uploads::new(limits.clone());
         let registry = Arc::new(Registry { access, users, store, uploads, proxy });

@@ -15,6 +15,7 @@ mod limits;
 mod listener;
 mod manifests;
 mod options;
+mod own;
 mod proxy;
 mod response;
 mod route;

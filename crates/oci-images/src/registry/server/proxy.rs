@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::OpenOptions;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +25,7 @@ use tokio::time::timeout_at;
 use super::error::Error;
 use super::limits::Limits;
 use super::manifests::{self, Manifest, Stored};
+use super::own::OwnNames;
 use super::response::{Code, Failure};
 use super::route::{self, Reference};
 use super::store::Store;
@@ -531,21 +532,7 @@ fn is_itself(authority: &str, address: SocketAddr, hosts: &[String]) -> bool {
     // Without a port, the registry is reached over HTTPS or HTTP.
     let same_port =
         authority.port_u16().map_or(matches!(address.port(), 443 | 80), |port| port == address.port());
-    let host = authority.host();
-    let own = address.ip().to_canonical();
-    let is_local = own.is_loopback() || own.is_unspecified();
-    let literal = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    let same_host = match literal.parse::<IpAddr>().map(|ip| ip.to_canonical()) {
-        // A connection to the unspecified address goes to this machine.
-        Ok(ip) => {
-            ip == own || (ip.is_unspecified() && is_local) || (own.is_unspecified() && ip.is_loopback())
-        }
-        Err(_) => {
-            hosts.iter().any(|name| name.eq_ignore_ascii_case(host))
-                || (is_local && host.eq_ignore_ascii_case("localhost"))
-        }
-    };
-    same_port && same_host
+    same_port && OwnNames::new(address.ip(), hosts.to_vec()).lead_here(authority.host())
 }
 
 /// Ends work for a request of a client at its deadline. `what` is what the error names.
