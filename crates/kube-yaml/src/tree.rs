@@ -526,7 +526,7 @@ impl<'a> Value<'a> {
             .unwrap_or(start)
     }
 
-    /// Returns the position of the byte `offset` of a string's text, as [`Value::position_within`] does, also in a short
+    /// Returns the position of the byte `offset` of a string's text, as `position_within` does, also in a short
     /// string, which is written on one line; `document` is the text of the file.
     #[must_use]
     pub fn position_within_text(self, offset: usize, document: &[u8]) -> Position {

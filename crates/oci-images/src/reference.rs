@@ -79,6 +79,7 @@ impl Reference {
     }
 
     /// Returns the same reference with the tag `latest`, if it has neither a tag nor a digest.
+    #[cfg(feature = "registry")]
     #[must_use]
     pub(crate) fn or_latest(mut self) -> Self {
         if self.tag.is_none() && self.digest.is_none() {

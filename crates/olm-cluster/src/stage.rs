@@ -43,7 +43,7 @@ pub enum Stage {
     Requirements,
     /// The operator's deployments start.
     Deployments,
-    /// The CSV is Succeeded, and containers without a readiness probe have to stay up for [`STABLE`].
+    /// The CSV is Succeeded, and containers without a readiness probe have to stay up for `STABLE`.
     Stability,
     /// OLM v1 installs the bundle.
     Extension,

@@ -207,7 +207,7 @@ impl<'c: 'a, 'a> Bindings<'c, 'a> {
 }
 
 /// Decides which service accounts become files of the bundle. Returns those that OLM creates: those that have permissions, and no others;
-/// operator-sdk rejects a ServiceAccount in the bundle that a Deployment of the CSV uses.
+/// operator-sdk rejects a `ServiceAccount` in the bundle that a Deployment of the CSV uses.
 fn place_service_accounts<'c>(
     collected: &'c Collected,
     rbac: &mut Rbac<'c>,

@@ -1,7 +1,7 @@
 //! The rules: one file each, with its id, documentation and check in one [`Rule`], in one directory for each subject,
 //! whose `mod.rs` lists its files. Rules do no I/O: they read the model.
 //!
-//! [`validate`] runs them on a bundle. Imports go one way, which a test (`tests/it/directions.rs`) enforces:
+//! [`validate`] runs them on a bundle. Imports go one way:
 //! `subjects` (what is validated) ← `reporter`, `errors` (where findings go) ← `rule` (the type) ← `prelude` ← the rules,
 //! with `kubernetes`, `openapi` and `shared` (what several of them check) ← this module (the registry).
 
