@@ -869,22 +869,22 @@ fn wrong_types_in_a_base_are_one_error() {
     let base = "config/manifests/bases/cache-operator.clusterserviceversion.yaml";
     let head = "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\n";
     for (index, (text, message)) in [
-        ("metadata: []\n", "yaml:3:11: metadata: expected a map, found a list"),
-        ("spec: []\n", "yaml:3:7: spec: expected a map, found a list"),
-        ("spec: x\n", "yaml:3:7: spec: expected a map, found a string"),
-        ("spec: 1\n", "yaml:3:7: spec: expected a map, found an integer"),
-        ("spec: true\n", "yaml:3:7: spec: expected a map, found a boolean"),
+        ("metadata: []\n", "yaml:3:11: ClusterServiceVersion: metadata: expected a map, found a list"),
+        ("spec: []\n", "yaml:3:7: ClusterServiceVersion: spec: expected a map, found a list"),
+        ("spec: x\n", "yaml:3:7: ClusterServiceVersion: spec: expected a map, found a string"),
+        ("spec: 1\n", "yaml:3:7: ClusterServiceVersion: spec: expected a map, found an integer"),
+        ("spec: true\n", "yaml:3:7: ClusterServiceVersion: spec: expected a map, found a boolean"),
         (
             "spec: {customresourcedefinitions: [a]}\n",
-            "yaml:3:35: spec.customresourcedefinitions: expected a map, found a list",
+            "yaml:3:35: ClusterServiceVersion: spec.customresourcedefinitions: expected a map, found a list",
         ),
         (
             "spec: {customresourcedefinitions: {owned: {}}}\n",
-            "yaml:3:43: spec.customresourcedefinitions.owned: expected a list, found a map",
+            "yaml:3:43: ClusterServiceVersion: spec.customresourcedefinitions.owned: expected a list, found a map",
         ),
         (
             "spec: {customresourcedefinitions: {owned: [{}, x]}}\n",
-            "yaml:3:48: spec.customresourcedefinitions.owned[1]: expected a map, found a string",
+            "yaml:3:48: ClusterServiceVersion: spec.customresourcedefinitions.owned[1]: expected a map, found a string",
         ),
         ("spec: {install: x}\n", "spec.install: expected a map, found a string"),
         ("", ""),
@@ -1203,6 +1203,28 @@ fn base_of_a_go_project_has_descriptors_of_its_markers() {
         again.contains("description: Caches things.") && again.contains("displayName: Replicas"),
         "{again}"
     );
+}
+
+#[test]
+fn base_is_decoded_as_go_decodes_it() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.directory.path().join("runs/decoded");
+    go_project(&root);
+    let base = root.join("config/manifests/bases/cache-operator.clusterserviceversion.yaml");
+    write(
+        &base,
+        "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: cache-operator.v0.0.0}\n\
+         spec:\n  color: red\n  icon: []\n  customresourcedefinitions:\n    owned:\n\
+         \u{20}   - {kind: Old, name: olds.example.com, version: v1, displayname: An old kind, specDescriptors: [\
+         {path: size, type: object, displayname: Size}]}\n",
+    );
+    let run = sandbox.run("decoded", "operator-sdk generate kustomize manifests");
+    let facts = [
+        "!ClusterServiceVersion cache-operator.v0.0.0: unknown field `spec.color` was omitted",
+        "!field `spec.customresourcedefinitions.owned[0].displayname` was read as `displayName`; correct its case",
+    ];
+    assert_eq!(check("decoded", &run, 0, &facts), Vec::<String>::new());
+    insta::assert_snapshot!("go-base-decoded", fs::read_to_string(&base).unwrap());
 }
 
 #[test]

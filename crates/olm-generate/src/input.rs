@@ -94,6 +94,15 @@ pub(crate) fn typed_csv(document: &Document, report: &mut GenerateReport) -> Res
     typed(root, source, &go_types::CLUSTER_SERVICE_VERSION, &document.file, report)
 }
 
+/// Returns a CSV as Go decodes it: without unknown fields and empty optional ones, and with the names of fields in their case. The
+/// report says what was omitted or renamed.
+///
+/// # Errors
+/// A field that does not fit its type.
+pub fn decode_csv(document: &Document, report: &mut GenerateReport) -> Result<Json, Error> {
+    Ok(typed_csv(document, report)?.json)
+}
+
 fn register(file: &str, root: Value<'_>, report: &mut GenerateReport) -> usize {
     let string = |keys: &[&str]| root.dig(keys).and_then(Value::as_str).unwrap_or_default().to_owned();
     report.sources.push(SourceObject {

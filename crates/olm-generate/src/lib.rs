@@ -79,6 +79,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use base::check_package_name;
 pub use csv::created_at;
 pub use error::Error;
+pub use input::decode_csv;
 pub use manifests_base::{Base, UpdatedBase, base};
 pub use merge::overlay;
 pub use options::{Input, Options, Origin, Replaces, Rewrite, Upgrade};

@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 
 pub(crate) use bundle::is_virtual;
 pub(crate) use manifests::{new_base, project};
+pub(crate) use output::notes;
 
 use super::exit::Exit;
 

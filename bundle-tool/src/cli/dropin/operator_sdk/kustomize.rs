@@ -16,8 +16,9 @@ use super::super::cobra::Matches;
 use super::super::equivalent::{Becomes, NativeCommand, Project};
 use super::super::{Status, UsageError, log, native};
 use super::golang;
-use crate::cli::generate::{project_layout, project_name};
-use kube_yaml::{Kind, Value};
+use crate::cli::generate::{notes, project_layout, project_name};
+use kube_yaml::{Tree, Value};
+use olm_generate::{Document, GenerateReport, decode_csv};
 use olm_model::disk::file;
 
 /// The default input and output directory.
@@ -94,7 +95,7 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
     let name = format!("bases/{package}.clusterserviceversion.yaml");
     let existing = Path::new(input).join(&name);
     let mut csv = if existing.exists() {
-        read(&existing, &package)?
+        read(&existing, &package, is_quiet)?
     } else {
         if matches.is_set("interactive") && matches.bool("interactive") {
             log::warn("--interactive has no effect; to set missing values, edit the base CSV");
@@ -152,19 +153,30 @@ fn directory_name() -> Result<String> {
     Ok(directory.file_name().unwrap_or_default().to_string_lossy().to_lowercase())
 }
 
-/// Reads a base CSV.
-fn read(path: &Path, package: &str) -> Result<Json> {
+/// Reads a base CSV, and reports what it contains that a CSV does not have, unless `is_quiet`.
+fn read(path: &Path, package: &str, is_quiet: bool) -> Result<Json> {
     let failed = || format!("error reading existing ClusterServiceVersion base {}", path.display());
     let bytes = file::read_in_project(path, MAX_FILE).with_context(failed)?;
     let parsed = kube_yaml::parse(&bytes);
     if let Some(error) = parsed.error {
         bail!("{}: {}:{}: {}", failed(), error.position.line, error.position.column, error.message);
     }
-    let is_csv = |root: &Value<'_>| kube_yaml::string(*root, "kind") == "ClusterServiceVersion";
-    let root = parsed.documents.iter().map(kube_yaml::Tree::root).find(is_csv);
-    let root = root.with_context(|| format!("no ClusterServiceVersion manifest in {}", path.display()))?;
-    check_shape(path, root)?;
-    let mut csv = root.to_json();
+    let is_csv = |tree: &Tree| kube_yaml::string(tree.root(), "kind") == "ClusterServiceVersion";
+    let tree = parsed.documents.into_iter().find(is_csv);
+    let tree = tree.with_context(|| format!("no ClusterServiceVersion manifest in {}", path.display()))?;
+    let document = Document { file: path.display().to_string(), tree };
+    let mut report = GenerateReport::default();
+    let mut csv = decode_csv(&document, &mut report)?;
+    if !is_quiet {
+        notes(&report, false)?;
+    }
+    let root = document.tree.root();
+    let deployments = root.dig(&["spec", "install", "spec", "deployments"]);
+    if deployments.is_none_or(Value::is_null)
+        && let Some(deployments) = csv.pointer_mut("/spec/install/spec/deployments")
+    {
+        *deployments = Json::Null;
+    }
     let version = csv["spec"]["version"].as_str().unwrap_or("0.0.0").to_owned();
     if let Some(name) = csv.pointer_mut("/metadata/name")
         && *name == format!("{package}.vX.Y.Z")
@@ -174,58 +186,12 @@ fn read(path: &Path, package: &str) -> Result<Json> {
     Ok(csv)
 }
 
-/// Checks that the fields that are completed or generated have the types that they have in a CSV, as operator-sdk does when it decodes
-/// the file. Fields may be missing or null.
-fn check_shape(path: &Path, root: Value<'_>) -> Result<()> {
-    let expect = |value: Value<'_>, field: &str, kind: Kind| {
-        if value.kind() == kind || value.is_null() {
-            return Ok(());
-        }
-        let position = value.position();
-        bail!(
-            "{}:{}:{}: {field}: expected {kind}, found {}",
-            path.display(),
-            position.line,
-            position.column,
-            value.kind()
-        )
-    };
-    for (field, kind) in [
-        ("metadata", Kind::Object),
-        ("spec", Kind::Object),
-        ("spec.customresourcedefinitions", Kind::Object),
-        ("spec.customresourcedefinitions.owned", Kind::Array),
-        ("spec.customresourcedefinitions.required", Kind::Array),
-        ("spec.apiservicedefinitions", Kind::Object),
-        ("spec.provider", Kind::Object),
-        ("spec.install", Kind::Object),
-        ("spec.install.spec", Kind::Object),
-    ] {
-        let keys: Vec<&str> = field.split('.').collect();
-        if let Some(value) = root.dig(&keys) {
-            expect(value, field, kind)?;
-        }
-    }
-    let owned = root.dig(&["spec", "customresourcedefinitions", "owned"]);
-    for (index, item) in owned.into_iter().flat_map(Value::items).enumerate() {
-        expect(item, &format!("spec.customresourcedefinitions.owned[{index}]"), Kind::Object)?;
-    }
-    Ok(())
-}
-
 /// Completes a CSV as Go serializes it: fields without `omitempty` are written even if they are empty.
 fn prepare(csv: &mut Json) {
-    let Some(root) = csv.as_object_mut() else { return };
-    root.remove("status");
-    if let Some(metadata) = root.get_mut("metadata").and_then(Json::as_object_mut) {
-        metadata.retain(|key, value| key != "creationTimestamp" && !value.is_null());
+    let Some(spec) = csv.get_mut("spec").and_then(Json::as_object_mut) else { return };
+    if spec.get("cleanup").is_some_and(|cleanup| cleanup["enabled"] == false) {
+        spec.remove("cleanup");
     }
-    let spec = root.entry("spec").or_insert_with(|| json!({}));
-    if spec.is_null() {
-        *spec = json!({});
-    }
-    let Some(spec) = spec.as_object_mut() else { return };
-    spec.retain(|key, value| key != "cleanup" && !value.is_null());
     spec.entry("apiservicedefinitions").or_insert_with(|| json!({}));
     spec.entry("customresourcedefinitions").or_insert_with(|| json!({}));
     spec.entry("displayName").or_insert_with(|| "".into());

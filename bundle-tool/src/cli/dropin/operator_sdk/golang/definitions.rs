@@ -513,12 +513,44 @@ fn json_tag(tag: &str) -> Option<(&str, &str)> {
     Some(value.split_once(',').unwrap_or((value, "")))
 }
 
-/// Returns the plural of a kind in lower case.
+/// Endings of words and those of their plurals; the first that a word has applies. Source: `NewDefaultRuleset` of markbates/inflect
+/// v1.0.4, without the endings that get an `s`.
+#[rustfmt::skip]
+const PLURALS: [(&str, &str); 46] = [
+    ("campuses", "campuses"), ("campus", "campuses"), ("statuses", "statuses"), ("status", "statuses"),
+    ("sexes", "sexes"), ("sex", "sexes"), ("children", "children"), ("child", "children"), ("human", "humans"),
+    ("men", "men"), ("man", "men"), ("people", "people"), ("person", "people"),
+    ("lice", "lice"), ("mice", "mice"), ("louse", "lice"), ("mouse", "mice"),
+    ("index", "indices"), ("vertex", "vertices"), ("matrex", "matrices"), ("indix", "indices"), ("vertix", "vertices"),
+    ("matrix", "matrices"), ("sh", "shes"), ("ss", "sses"), ("ch", "ches"), ("x", "xes"), ("quy", "quies"),
+    ("lf", "lves"), ("rf", "rves"), ("sis", "ses"), ("ia", "ia"), ("ta", "ta"), ("ium", "ia"), ("tum", "ta"),
+    ("tomato", "tomatoes"), ("buffalo", "buffaloes"), ("bus", "buses"), ("alias", "aliases"), ("viri", "viri"),
+    ("octopi", "octopi"), ("virus", "viri"), ("octopus", "octopi"), ("axis", "axes"), ("testis", "testes"),
+    ("s", "s"),
+];
+/// Words that are their own plurals.
+const UNCOUNTABLE: [&str; 10] =
+    ["equipment", "information", "rice", "money", "species", "series", "fish", "sheep", "jeans", "police"];
+
+/// Returns the plural of a kind in lower case, as operator-sdk forms it.
 fn pluralized(word: &str) -> String {
     match word {
-        _ if word.ends_with("ss") || word.ends_with("us") => format!("{word}es"),
-        _ if word.ends_with('s') => word.to_owned(),
-        _ => operator_scaffold::names::regular_plural(word),
+        "ox" | "oxen" => return "oxen".to_owned(),
+        "quiz" => return "quizzes".to_owned(),
+        _ if UNCOUNTABLE.contains(&word) => return word.to_owned(),
+        _ => {}
+    }
+    let ending = PLURALS.iter().find_map(|(one, many)| Some((word.strip_suffix(one)?, *many)));
+    let bytes = word.as_bytes();
+    match (ending, bytes) {
+        (Some((stem, many)), _) => format!("{stem}{many}"),
+        (None, [.., before, b'y']) if before.is_ascii_lowercase() && !b"aeiou".contains(before) => {
+            format!("{}ies", &word[..word.len() - 1])
+        }
+        (None, [.., before, b'f', b'e']) if before.is_ascii_lowercase() => {
+            format!("{}ves", &word[..word.len() - 2])
+        }
+        _ => format!("{word}s"),
     }
 }
 
@@ -617,6 +649,33 @@ mod tests {
         let paths: Vec<_> =
             owned[0]["specDescriptors"].as_array().unwrap().iter().map(|one| &one["path"]).collect();
         assert_eq!(paths, ["items[0].more", "items[0].size", "more", "size"]);
+    }
+
+    #[test]
+    fn plurals_are_those_of_operator_sdk() {
+        for (word, plural) in [
+            ("cache", "caches"),
+            ("policy", "policies"),
+            ("gateway", "gateways"),
+            ("metadata", "metadata"),
+            ("cacheslice", "cacheslice"),
+            ("criteria", "criteria"),
+            ("index", "indices"),
+            ("box", "boxes"),
+            ("process", "processes"),
+            ("status", "statuses"),
+            ("analysis", "analyses"),
+            ("bus", "buses"),
+            ("dns", "dns"),
+            ("shelf", "shelves"),
+            ("safe", "saves"),
+            ("quiz", "quizzes"),
+            ("dataset", "datasets"),
+            ("series", "series"),
+            ("", "s"),
+        ] {
+            assert_eq!(pluralized(word), plural);
+        }
     }
 
     #[test]
