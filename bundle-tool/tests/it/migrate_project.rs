@@ -164,15 +164,9 @@ fn call_becomes_the_native_command_with_its_arguments() {
             "operator-sdk run bundle quay.io/x/y:v1 --skip-tls",
             "bundle-tool run bundle quay.io/x/y:v1 --use-http",
         ),
-        ("operator-sdk cleanup gizmo", "bundle-tool cleanup gizmo --delete-crds"),
-        (
-            "operator-sdk cleanup gizmo --delete-all=false",
-            "bundle-tool cleanup gizmo --delete-operator-groups=false",
-        ),
-        (
-            "operator-sdk cleanup x --delete-crds=true --delete-operator-groups=true",
-            "bundle-tool cleanup x --delete-crds",
-        ),
+        ("sudo -E operator-sdk olm uninstall", "sudo -E bundle-tool olm uninstall --force"),
+        ("timeout -k 5 60 opm validate c", "timeout -k 5 60 bundle-tool catalog validate c"),
+        ("nice -n 5 opm validate c", "nice -n 5 bundle-tool catalog validate c"),
         ("operator-sdk scorecard -w=5m bundle -Lo json", "bundle-tool scorecard -w=5m bundle -Lo json"),
         ("operator-sdk olm uninstall --version 0.28.0", "bundle-tool olm uninstall --force"),
         ("operator-sdk version", "bundle-tool --version"),
@@ -219,6 +213,11 @@ fn call_without_a_native_command_runs_through_the_adapter() {
         "operator-sdk bundle validate ./bundle --alpha-select-external ./v",
         "operator-sdk run bundle x --skip-tls-verify",
         "operator-sdk olm install",
+        "operator-sdk cleanup gizmo",
+        "operator-sdk cleanup gizmo --delete-all=false",
+        "operator-sdk bundle validate . > log",
+        "opm render \"$@\"",
+        "opm render ${M:+--migrate} x",
         "opm index add --bundles $B --tag $C",
         "opm render $IMG --use-http",
         "opm render $OPM_ARGS $IMG",
@@ -250,6 +249,13 @@ fn other_mentions_are_kept() {
         "test \"$(opm version | cut -d'\"' -f2)\" = v1",
         "opm fly",
         "X=bin/operator-sdk",
+        "sudo docker run quay.io/operator-framework/opm validate /w",
+        "ls | xargs -I{} docker run quay.io/operator-framework/opm validate {}",
+        "sudo podman run --rm img opm validate c",
+        "env A=b kubectl exec pod -- operator-sdk version",
+        "sudo rm -f /usr/local/bin/opm",
+        "case $1 in opm) true;; operator-sdk) true;; esac",
+        "operator-sdk version > v.txt",
     ];
     assert_eq!(becomes(&lines), lines);
 }
@@ -393,6 +399,71 @@ fn second_run_changes_nothing() {
 }
 
 #[test]
+fn step_of_another_shell_or_with_unclear_lines_is_kept() {
+    for (step, is_changed) in [
+        ("shell: bash\n      run: |\n        opm validate c", true),
+        ("shell: pwsh\n      run: |\n        opm validate c `\n          -o yaml\n    - run: echo x", false),
+        ("run: |\n        opm validate `c\n    - run: echo x", false),
+        ("run: |\n        #!/usr/bin/python\n        opm validate c", false),
+        ("run: >\n        opm validate a\n\n        opm validate b", false),
+        ("run: >\n        opm validate\n        a", true),
+        ("run: &a opm validate c", false),
+    ] {
+        let workflow = format!("on: push\njobs:\n  a:\n    steps:\n    - {step}\n");
+        let directory = project(&[(".github/workflows/a.yaml", &workflow)]);
+        let run = migrate(directory.path(), &["--write"]);
+        assert_eq!(run.status, Some(0), "{step}: {}", run.stderr);
+        let new = &contents(directory.path())[".github/workflows/a.yaml"];
+        assert_eq!(*new != workflow, is_changed, "{new}");
+        assert_eq!(run.stdout.contains("mentions opm, and is kept: "), !is_changed, "{}", run.stdout);
+    }
+}
+
+#[test]
+fn each_makefile_defines_the_program_that_it_calls() {
+    let own = "BUNDLE_TOOL ?= bundle-tool\n\n";
+    let directory = project(&[
+        ("Makefile", "#!/usr/bin/make -f\na:\n\topm validate c\n"),
+        ("sub/Makefile", "BUNDLE_TOOL = bin/bundle-tool\na:\n\topm validate c\n"),
+    ]);
+    assert_eq!(migrate(directory.path(), &["--write"]).status, Some(0));
+    let call = "a:\n\t$(BUNDLE_TOOL) catalog validate c\n";
+    let files = contents(directory.path());
+    assert_eq!(files["Makefile"], format!("#!/usr/bin/make -f\n{own}{call}"));
+    assert_eq!(files["sub/Makefile"], format!("BUNDLE_TOOL = bin/bundle-tool\n{call}"));
+
+    // The name has another meaning in the project.
+    let directory =
+        project(&[("Makefile", "a:\n\topm validate c\n"), ("x.sh", "BUNDLE_TOOL=hack/x\nopm validate c\n")]);
+    assert_eq!(migrate(directory.path(), &["--write"]).status, Some(0));
+    assert_eq!(contents(directory.path())["Makefile"], "a:\n\tbundle-tool catalog validate c\n");
+}
+
+#[test]
+fn flags_that_other_programs_use_are_kept() {
+    let makefile = "G ?= --skip-tls\nd:\n\toperator-sdk run bundle x $(G)\n\tcurl $(G) y\n";
+    let directory = project(&[("Makefile", makefile)]);
+    assert_eq!(migrate(directory.path(), &["--write"]).status, Some(0));
+    let new = &contents(directory.path())["Makefile"];
+    assert!(new.contains("G ?= --skip-tls\n"), "{new}");
+    assert!(new.contains("\t$(BUNDLE_TOOL) operator-sdk run bundle x $(G)\n"), "{new}");
+}
+
+#[test]
+fn changes_are_written_if_nobody_reads_the_report() {
+    let directory = project(&[("a.sh", "opm validate c\n")]);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+        .args(["migrate-project", "--write"])
+        .current_dir(directory.path())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+    assert_eq!(contents(directory.path())["a.sh"], "bundle-tool catalog validate c\n");
+}
+
+#[test]
 fn unresolved_variable_is_a_warning() {
     let makefile =
         "OPM := $(call tool,opm)\nv:\n\t$(OPM) validate catalog\n\t$(OPERATOR_SDK) bundle validate b\n";
@@ -424,7 +495,7 @@ fn bad_input_is_one_error() {
     fs::write(empty.path().join("Makefile"), b"a:\n\topm validate \xff\n").unwrap();
     fails(empty.path(), &["--write"], "./Makefile: the file is not UTF-8");
     fs::write(empty.path().join("Makefile"), format!("a:\n{}", "\topm validate c\n".repeat(5001))).unwrap();
-    fails(empty.path(), &["--write"], ". has more than 5000 calls of operator-sdk and opm");
+    fails(empty.path(), &["--write"], ". contains more than 5000 calls of operator-sdk and opm");
     let project = project(&[("Makefile", MAKEFILE), ("PROJECT", "a: [")]);
     fails(project.path(), &["--write"], "./PROJECT is not valid YAML");
 }

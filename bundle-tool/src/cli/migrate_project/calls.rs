@@ -3,14 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::edits::VARIABLE;
 use super::files::{File, Kind};
 use super::makefile;
 use super::shell::{self, Command};
 use super::variables::{Definition, Program, Variables};
+use super::wrappers;
 use crate::cli::dropin::{Edit, NativeLine, Project, Tool, Translation, Word, translate};
 
 /// The maximum number of words of a call, with those of its variables.
 const MAX_WORDS: usize = 1000;
+/// The maximum number of words of all calls.
+pub(super) const MAX_TOTAL_WORDS: usize = 200_000;
+/// The maximum number of words before the program of a call.
+const MAX_PREFIX: usize = 100;
+/// The maximum length of a call in the report, in bytes.
+const MAX_LINE: usize = 2000;
 /// The maximum number of variables that are followed one after the other.
 const MAX_DEPTH: usize = 8;
 
@@ -45,9 +53,30 @@ pub(super) struct Call {
     pub(super) words: Vec<Range<usize>>,
     /// The words, with those of variables that contain flags.
     expanded: Vec<Expanded>,
+    /// The references to variables that contain flags.
+    pub(super) references: Vec<Reference>,
     pub(super) outcome: Outcome,
+    /// Whether `$(BUNDLE_TOOL)` can be the program: no file defines it as something else.
+    has_variable: bool,
     /// The command line, for the report.
     pub(super) line: String,
+}
+
+/// A reference to a variable.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Reference {
+    pub(super) name: String,
+    pub(super) file: usize,
+    pub(super) at: usize,
+}
+
+/// The words of a call, while its variables are replaced with their definitions.
+#[derive(Debug, Default)]
+struct Expansion {
+    words: Vec<Expanded>,
+    references: Vec<Reference>,
+    /// A word that may stand for flags that are not known.
+    unknown: Option<String>,
 }
 
 /// What becomes of a call.
@@ -105,26 +134,28 @@ impl Context<'_> {
             Program::Unresolved(tool, name) => return Some(Found::Unresolved(tool, name, range.start)),
             Program::Other => return None,
         };
-        let words = command.words[at + 1..].to_vec();
-        let raws: Vec<&str> = words.iter().map(|word| &text[word.clone()]).collect();
-        let mut expanded = Vec::new();
-        let mut unknown = None;
-        for (own, (raw, range)) in raws.iter().zip(&words).enumerate() {
-            self.expand(raw, range, file, own, 0, &mut expanded, &mut unknown);
+        let words = &command.words[at + 1..];
+        let is_long = words.len() > MAX_WORDS;
+        let words = if is_long { Vec::new() } else { words.to_vec() };
+        let mut expansion = Expansion::default();
+        for (own, range) in words.iter().enumerate() {
+            self.expand(&text[range.clone()], range, file, own, 0, &mut expansion);
         }
-        let line =
-            [&text[range.clone()]].into_iter().chain(raws.iter().copied()).collect::<Vec<_>>().join(" ");
         let mut call = Call {
             file,
             tool,
             place,
+            line: command_line(text, &range, &words),
             program: range,
             words,
-            expanded,
-            outcome: Outcome::Kept(String::new()),
-            line,
+            expanded: expansion.words,
+            references: expansion.references,
+            has_variable: self.variables.is_always(VARIABLE, "bundle-tool"),
+            outcome: Outcome::Kept(format!("it has more than {MAX_WORDS} words")),
         };
-        call.outcome = self.outcome(&call, command.is_read, unknown)?;
+        if !is_long && call.expanded.len() < MAX_WORDS {
+            call.outcome = self.outcome(&call, command.is_read, expansion.unknown)?;
+        }
         Some(Found::Call(Box::new(call)))
     }
 
@@ -161,6 +192,8 @@ impl Context<'_> {
             program,
             words: Vec::new(),
             expanded: Vec::new(),
+            references: Vec::new(),
+            has_variable: false,
             outcome,
             line,
         })
@@ -168,34 +201,26 @@ impl Context<'_> {
 
     /// Returns the position of the program that a command runs, behind assignments, keywords and programs that run others.
     fn program(&self, text: &str, file: usize, words: &[Range<usize>]) -> Option<(usize, Program)> {
-        let mut is_wrapped = false;
-        for (at, range) in words.iter().enumerate() {
-            let word = &text[range.clone()];
-            if is_assignment(word) {
-                continue;
-            }
-            match self.variables.program(word, file) {
-                Program::Other => {}
-                program => return Some((at, program)),
-            }
-            match word {
-                "if" | "then" | "else" | "elif" | "while" | "until" | "do" | "!" | "{" | "time" | "exec"
-                | "nohup" => {}
-                "xargs" | "sudo" | "env" | "timeout" | "retry" => is_wrapped = true,
-                // A command with `-v` only looks a program up.
-                "command" if words.get(at + 1).is_none_or(|next| !text[next.clone()].starts_with('-')) => {}
+        let texts: Vec<&str> = words.iter().take(MAX_PREFIX).map(|word| &text[word.clone()]).collect();
+        let mut at = 0;
+        while let Some(word) = texts.get(at) {
+            at += match *word {
+                word if is_assignment(word) => 1,
+                "if" | "then" | "else" | "elif" | "while" | "until" | "do" | "!" | "{" => 1,
+                // The name of the function follows.
+                "function" => 2,
                 // An option of RUN.
-                _ if word.starts_with("--") && at == 0 => {}
-                // The words that follow are its arguments.
-                _ if is_wrapped && !word.contains("bundle-tool") && !word.contains("BUNDLE_TOOL") => {}
-                _ => return None,
-            }
+                word if word.starts_with("--") && at == 0 => 1,
+                word => match self.variables.program(word, file) {
+                    Program::Other => wrappers::words(&texts[at..])?,
+                    program => return Some((at, program)),
+                },
+            };
         }
         None
     }
 
     /// Adds a word, or the words in the definitions of the variable that it is.
-    #[expect(clippy::too_many_arguments, reason = "a recursive function with two results")]
     fn expand(
         &self,
         raw: &str,
@@ -203,44 +228,33 @@ impl Context<'_> {
         file: usize,
         own: usize,
         depth: usize,
-        expanded: &mut Vec<Expanded>,
-        unknown: &mut Option<String>,
+        expansion: &mut Expansion,
     ) {
+        if expansion.words.len() >= MAX_WORDS {
+            return;
+        }
         let variable = shell::variable(raw);
         if let Some(name) = variable
-            && self.has_flags(name, file, &mut BTreeSet::new())
             && depth < MAX_DEPTH
+            && self.variables.has_flags(name, file, self.files)
         {
+            expansion.references.push(Reference { name: name.to_owned(), file, at: range.start });
             for definition in self.variables.definitions(name, file) {
                 let text = &self.files[definition.file].text;
                 for range in makefile::words(text, definition.value.clone()) {
-                    if expanded.len() >= MAX_WORDS {
-                        return;
-                    }
-                    self.expand(
-                        &text[range.clone()],
-                        &range,
-                        definition.file,
-                        own,
-                        depth + 1,
-                        expanded,
-                        unknown,
-                    );
+                    self.expand(&text[range.clone()], &range, definition.file, own, depth + 1, expansion);
                 }
             }
             return;
         }
-        let is_list = raw.contains("[@]") || raw.contains("[*]") || raw.starts_with("$(if ");
         let is_undefined = variable.is_some_and(|name| {
-            let upper = name.to_ascii_uppercase();
-            let is_named = ["FLAG", "OPT", "ARG", "PARAM"].iter().any(|part| upper.contains(part));
             let definitions = self.variables.definitions(name, file);
             let is_computed =
                 |one: &&Definition| one.text.contains(['(', '`']) && shell::variable(&one.text).is_none();
-            is_named && (definitions.is_empty() || definitions.iter().any(is_computed))
+            is_named_after_flags(name) && (definitions.is_empty() || definitions.iter().any(is_computed))
         });
-        if is_list || is_undefined {
-            unknown.get_or_insert_with(|| raw.to_owned());
+        if is_undefined || self.is_list(raw, file) {
+            expansion.unknown.get_or_insert_with(|| raw.to_owned());
         }
         let word = Word {
             raw: raw.to_owned(),
@@ -249,22 +263,36 @@ impl Context<'_> {
             has_variable: shell::has_expansion(raw),
         };
         let defined = (depth > 0).then(|| (file, range.clone()));
-        expanded.push(Expanded { word, own, defined });
+        expansion.words.push(Expanded { word, own, defined });
     }
 
-    /// Returns whether a variable contains flags. `seen` are the variables that were looked at, which ends cycles.
-    fn has_flags(&self, name: &str, file: usize, seen: &mut BTreeSet<(String, usize)>) -> bool {
-        if seen.len() >= MAX_WORDS || !seen.insert((name.to_owned(), file)) {
-            return false;
+    /// Returns whether a word may stand for several words that include flags.
+    fn is_list(&self, raw: &str, file: usize) -> bool {
+        const VALUES: [&str; 10] = [
+            "shell",
+            "abspath",
+            "realpath",
+            "dir",
+            "notdir",
+            "basename",
+            "firstword",
+            "lastword",
+            "word",
+            "wildcard",
+        ];
+        let is_make = self.files[file].kind == Kind::Makefile;
+        let inner = raw.trim_matches('"');
+        if is_make && raw.starts_with("$(") && raw.contains([' ', '\t']) {
+            let function = raw[2..].split([' ', '\t']).next().unwrap_or_default();
+            return !VALUES.contains(&function);
         }
-        self.variables.definitions(name, file).iter().any(|definition| {
-            let text = &self.files[definition.file].text;
-            makefile::words(text, definition.value.clone()).iter().take(MAX_WORDS).any(|word| {
-                let word = &text[word.clone()];
-                word.starts_with('-')
-                    || shell::variable(word).is_some_and(|other| self.has_flags(other, definition.file, seen))
-            })
-        })
+        let inner = if is_make { inner.strip_prefix('$').unwrap_or("") } else { inner };
+        let is_all = matches!(inner, "$@" | "$*" | "${@}" | "${*}")
+            || ["${@:", "${*:", "${@-", "${@+"].iter().any(|start| inner.starts_with(start));
+        // A workflow's expression, or a variable that is replaced if it is set.
+        let is_expression = inner.starts_with("${{") && is_named_after_flags(inner);
+        let is_conditional = inner.starts_with("${") && (inner.contains(":+") || inner.contains("+-"));
+        is_all || is_expression || is_conditional || raw.contains("[@]") || raw.contains("[*]")
     }
 
     /// Returns whether nothing but spaces and continued lines separates the words that the native command replaces.
@@ -321,6 +349,26 @@ impl Context<'_> {
     }
 }
 
+/// Returns whether the name of a variable says that it contains flags.
+fn is_named_after_flags(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    ["FLAG", "OPT", "ARG", "PARAM"].iter().any(|part| upper.contains(part))
+}
+
+/// Returns a command line for the report, which is shortened.
+fn command_line(text: &str, program: &Range<usize>, words: &[Range<usize>]) -> String {
+    let mut line = text[program.clone()].to_owned();
+    for word in words {
+        if line.len() > MAX_LINE {
+            line.push_str(" …");
+            break;
+        }
+        line.push(' ');
+        line.push_str(&text[word.clone()]);
+    }
+    line
+}
+
 /// Returns whether a text has only spaces and continued lines.
 fn is_space(text: &str) -> bool {
     text.chars().all(is_space_char)
@@ -366,7 +414,11 @@ fn native_line(program: &str, line: &NativeLine, words: &[Word]) -> String {
 impl Call {
     /// Returns the name of the program in the changed line.
     fn new_program(&self, files: &[File]) -> &'static str {
-        if files[self.file].kind == Kind::Makefile { "$(BUNDLE_TOOL)" } else { "bundle-tool" }
+        if files[self.file].kind == Kind::Makefile && self.has_variable {
+            "$(BUNDLE_TOOL)"
+        } else {
+            "bundle-tool"
+        }
     }
 
     /// Returns whether the line is changed.
@@ -465,8 +517,17 @@ impl Call {
     }
 }
 
-/// Decides on the changes of definitions: if calls require different ones, their lines keep their arguments. Returns the changes.
+/// Decides on the changes of definitions: if calls require different ones, or other commands use a variable, the lines keep their
+/// arguments. Returns the changes.
 pub(super) fn agree(calls: &mut [Call], files: &[File]) -> Vec<Change> {
+    let shared = shared(calls, files);
+    for call in calls.iter_mut() {
+        let is_changed = call.demands().iter().any(|(_, edit)| *edit != Edit::Keep);
+        let name = call.references.iter().map(|one| &one.name).find(|name| shared.contains(*name));
+        if let Some(name) = name.filter(|_| is_changed) {
+            call.outcome = Outcome::Adapter(format!("other commands use the variable `{name}` as well"));
+        }
+    }
     loop {
         let mut demands: BTreeMap<(usize, usize, usize), BTreeSet<String>> = BTreeMap::new();
         let mut edits = BTreeMap::new();
@@ -506,4 +567,23 @@ pub(super) fn agree(calls: &mut [Call], files: &[File]) -> Vec<Change> {
         };
         return edits.into_iter().filter_map(change).collect();
     }
+}
+
+/// Returns the variables with flags that not only calls use.
+fn shared(calls: &[Call], files: &[File]) -> BTreeSet<String> {
+    let known: BTreeSet<&Reference> = calls.iter().flat_map(|call| &call.references).collect();
+    let names: BTreeSet<&str> = known.iter().map(|one| one.name.as_str()).collect();
+    let mut found = BTreeSet::new();
+    if names.is_empty() {
+        return found;
+    }
+    for (file, content) in files.iter().enumerate() {
+        for (at, name) in shell::references(&content.text) {
+            let reference = Reference { name: name.to_owned(), file, at };
+            if names.contains(name) && !found.contains(name) && !known.contains(&reference) {
+                found.insert(reference.name);
+            }
+        }
+    }
+    found
 }

@@ -8,24 +8,30 @@ use super::files::{File, Kind};
 use super::makefile::Rule;
 use super::report::{CallResult, CallRow, FileChange, Note, Report};
 use super::scan::Scan;
-use super::shell;
-use super::variables::Program;
+use super::variables::{Definition, Program};
+use super::{shell, yaml};
 use crate::cli::dropin::Tool;
 
 /// The variable with the name of the program in changed Makefiles.
-const VARIABLE: &str = "BUNDLE_TOOL";
+pub(super) const VARIABLE: &str = "BUNDLE_TOOL";
 
 impl Scan<'_> {
     /// Decides on all changes.
     pub(crate) fn finish(mut self) -> Report {
-        let mut changes = calls::agree(&mut self.calls, self.files);
         self.calls.sort_by_key(|call| (call.file, call.program.start));
-        for call in &self.calls {
-            changes.extend(call.changes(self.files));
+        let mut changes = self.changes();
+        // A file that would no longer be the same YAML is kept.
+        let broken: BTreeSet<usize> =
+            (0..self.files.len()).filter(|file| self.is_broken(*file, &changes)).collect();
+        if !broken.is_empty() {
+            for call in self.calls.iter_mut().filter(|call| broken.contains(&call.file)) {
+                call.outcome =
+                    Outcome::Kept("the file would not be the same YAML with the change".to_owned());
+            }
+            changes = self.changes();
         }
         for file in 0..self.files.len() {
             self.prerequisites(file, &mut changes);
-            self.variable(file, &mut changes);
         }
         self.definitions();
         self.notes.sort();
@@ -41,6 +47,29 @@ impl Scan<'_> {
         });
         let changes = changes.filter(|change| change.old != change.new).collect();
         Report { calls: rows, notes: self.notes, changes }
+    }
+
+    /// Returns the sorted changes that the calls require.
+    fn changes(&mut self) -> Vec<Change> {
+        let mut changes = calls::agree(&mut self.calls, self.files);
+        for call in &self.calls {
+            changes.extend(call.changes(self.files));
+        }
+        for file in 0..self.files.len() {
+            self.variable(file, &mut changes);
+        }
+        changes.sort();
+        changes.dedup();
+        changes
+    }
+
+    /// Returns whether a YAML file would have another structure with its changes.
+    fn is_broken(&self, file: usize, changes: &[Change]) -> bool {
+        let File { kind, text, .. } = &self.files[file];
+        let mut of_file = changes.iter().filter(|change| change.file == file).peekable();
+        matches!(kind, Kind::Pipeline | Kind::Tekton)
+            && of_file.peek().is_some()
+            && !yaml::has_same_shape(text, &apply(text, of_file))
     }
 
     fn row(&self, call: &Call) -> CallRow {
@@ -143,7 +172,11 @@ impl Scan<'_> {
     fn variable(&mut self, file: usize, changes: &mut Vec<Change>) {
         let File { kind, text, .. } = &self.files[file];
         let is_used = self.calls.iter().any(|call| call.file == file && call.is_replaced());
-        if *kind != Kind::Makefile || !is_used || !self.variables.definitions(VARIABLE, file).is_empty() {
+        let is_defined =
+            |definition: &Definition| definition.file == file && is_global(text, definition.start);
+        let definitions = self.variables.of_name(VARIABLE);
+        let is_other = !self.variables.is_always(VARIABLE, "bundle-tool");
+        if *kind != Kind::Makefile || !is_used || is_other || definitions.iter().any(is_defined) {
             return;
         }
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -205,19 +238,31 @@ fn mentions(line: &str, tool: Tool, references: &[String]) -> usize {
     variables + programs.count()
 }
 
+/// Returns whether a definition begins its line, so that it is not one for a single target.
+fn is_global(text: &str, start: usize) -> bool {
+    text[..start].rsplit('\n').next().is_none_or(|before| before.trim().is_empty())
+}
+
 /// Returns the position behind the comment at the beginning of a file that is not that of the first line.
 fn behind_header(text: &str) -> usize {
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    // The first line may name the interpreter.
+    let interpreter = if text[start..].starts_with("#!") {
+        text[start..].find('\n').map_or(text.len(), |end| start + end + 1)
+    } else {
+        start
+    };
+    let mut at = start;
+    for line in text[start..].split_inclusive('\n') {
         if line.trim().is_empty() {
-            return if at == 0 { 0 } else { at + line.len() };
+            return if at == start { start } else { at + line.len() };
         }
         if !line.starts_with('#') {
-            return 0;
+            break;
         }
         at += line.len();
     }
-    0
+    interpreter
 }
 
 /// Returns a text with its changes, which are sorted. Of changes that overlap, the first is made.

@@ -13,6 +13,7 @@ mod report;
 mod scan;
 mod shell;
 mod variables;
+mod wrappers;
 mod yaml;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use anyhow::{Result, bail};
 use atomic_files::Tree;
 use clap::{Args, ValueEnum};
 
+use self::calls::MAX_TOTAL_WORDS;
 use self::report::{FileChange, Report, Severity};
 use self::scan::Scan;
 use super::exit::Exit;
@@ -73,13 +75,14 @@ Examples:
 impl MigrateProject {
     pub(crate) fn run(self) -> Result<Exit> {
         let report = examine(&self.directory)?;
+        // Written first: whoever reads the report may end early.
+        if self.write {
+            write(&self.directory, &report.changes)?;
+        }
         match self.format.output {
             Output::Text => report.print_text()?,
             Output::Json => report.print_json()?,
             Output::Diff => report.print_diff()?,
-        }
-        if self.write {
-            write(&self.directory, &report.changes)?;
         }
         report.print_summary(self.write)?;
         Ok(Exit::Success)
@@ -104,8 +107,14 @@ fn write(directory: &Path, changes: &[FileChange]) -> Result<()> {
 fn examine(directory: &Path) -> Result<Report> {
     let found = files::read(directory)?;
     let mut scan = Scan::new(&found.list, &found.project, found.notes);
+    let mut words = 0;
     for file in 0..found.list.len() {
+        let calls = scan.calls.len();
         scan.file(file);
+        words += scan.calls[calls..].iter().map(|call| call.words.len()).sum::<usize>();
+        if words > MAX_TOTAL_WORDS {
+            bail!("the calls of operator-sdk and opm exceed the limit of {MAX_TOTAL_WORDS} words");
+        }
         if scan.calls.len() > MAX_CALLS || scan.notes.len() > MAX_CALLS {
             bail!(
                 "{} contains more than {MAX_CALLS} calls of operator-sdk and opm; migrate its directories one by one",

@@ -1,5 +1,6 @@
 //! Finds the calls in all files of a project.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::calls::{Call, Context, Found, Outcome, Place};
@@ -72,13 +73,8 @@ impl<'p> Scan<'p> {
                 for list in &found.lists {
                     self.list(file, list);
                 }
-                for (range, script) in found.escaped {
-                    if Tool::ALL.iter().any(|tool| script.contains(tool.name())) {
-                        let line = content.line(range.start);
-                        let reason =
-                            "this script contains escapes and is kept; write it as a block scalar (`|`)";
-                        self.notes.push(Note::warning(&content.path, line, reason.to_owned()));
-                    }
+                for (range, reason) in found.kept {
+                    self.keep(file, range, reason);
                 }
             }
             Kind::Dockerfile => {
@@ -134,7 +130,12 @@ impl<'p> Scan<'p> {
     /// Finds the calls in a script.
     fn script(&mut self, file: usize, range: Range<usize>, dialect: Dialect, place: Place) {
         let content = &self.files[file];
-        for command in shell::commands(&content.text, range, dialect) {
+        let script = shell::script(&content.text, range.clone(), dialect);
+        if script.is_unclosed {
+            return self.keep(file, range, "a quote or a substitution in the script has no end");
+        }
+        let before = self.calls.len();
+        for command in script.commands {
             self.command(file, &command, place);
             let (Some(first), Some(last)) = (command.words.first(), command.words.last()) else { continue };
             let is_recipe = matches!(place, Place::Recipe(_));
@@ -145,6 +146,27 @@ impl<'p> Scan<'p> {
                 );
                 self.notes.push(Note::info(&content.path, content.line(first.start), message));
             }
+        }
+        let functions: BTreeSet<&str> =
+            script.functions.iter().map(|name| &content.text[name.clone()]).collect();
+        for call in &mut self.calls[before..] {
+            let name = &content.text[call.program.clone()];
+            if functions.contains(name) {
+                call.outcome = Outcome::Kept(format!("the script defines a function `{name}`"));
+            }
+        }
+    }
+
+    /// Adds a warning for each line of a script that mentions a tool and is kept.
+    fn keep(&mut self, file: usize, range: Range<usize>, reason: &str) {
+        let content = &self.files[file];
+        let mut at = range.start;
+        for line in content.text[range].split_inclusive('\n') {
+            for tool in Tool::ALL.into_iter().filter(|tool| line.contains(tool.name())) {
+                let message = format!("mentions {}, and is kept: {reason}", tool.name());
+                self.notes.push(Note::warning(&content.path, content.line(at), message));
+            }
+            at += line.len();
         }
     }
 

@@ -1,16 +1,21 @@
 //! The variables of Makefiles and scripts: which of them name a tool, and which contain flags.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::shell;
+use super::files::File;
+use super::{makefile, shell};
 use crate::cli::dropin::Tool;
 
 /// The maximum number of variables that are followed one after the other.
 const MAX_DEPTH: usize = 16;
 /// The maximum number of definitions of a variable.
 const MAX_DEFINITIONS: usize = 100;
+/// The maximum number of variables that are searched for flags.
+const MAX_SEARCHED: usize = 1000;
+/// The maximum number of words of a definition that are searched for flags.
+const MAX_WORDS: usize = 1000;
 /// The endings of files that are no programs.
 const FILES: [&str; 9] = [".sh", ".py", ".md", ".mk", ".yaml", ".yml", ".json", ".gz", ".txt"];
 
@@ -32,6 +37,8 @@ pub(super) struct Variables {
     definitions: BTreeMap<String, Vec<Definition>>,
     /// The tools that variables name, by name and file. A variable is in here while it is resolved, which ends cycles.
     tools: RefCell<BTreeMap<(String, usize), Option<Tool>>>,
+    /// Whether variables contain flags, by name and file.
+    flags: RefCell<BTreeMap<(String, usize), bool>>,
 }
 
 /// What a word that is a program names.
@@ -66,6 +73,20 @@ impl Variables {
         let own = of(&|definition| definition.file == file);
         let makefiles = if own.is_empty() { of(&|definition| definition.is_make) } else { own };
         if makefiles.is_empty() { all.iter().collect() } else { makefiles }
+    }
+
+    /// Returns the definitions of a variable in all files.
+    pub(super) fn of_name(&self, name: &str) -> &[Definition] {
+        self.definitions.get(name).map_or(&[][..], Vec::as_slice)
+    }
+
+    /// Returns whether all definitions of a variable name a program.
+    pub(super) fn is_always(&self, name: &str, program: &str) -> bool {
+        self.of_name(name).iter().all(|definition| {
+            let value = shell::unquoted(&definition.text);
+            let value = looked_up(&value).unwrap_or(&value);
+            value.rsplit('/').next().is_some_and(|name| name.starts_with(program))
+        })
     }
 
     /// Returns what a word in a file names as a program.
@@ -112,6 +133,47 @@ impl Variables {
 }
 
 impl Variables {
+    /// Returns whether a variable contains flags.
+    pub(super) fn has_flags(&self, name: &str, file: usize, files: &[File]) -> bool {
+        let mut seen = BTreeSet::new();
+        let has_flags = self.search_flags(name, file, files, &mut seen);
+        if !has_flags && seen.len() < MAX_SEARCHED {
+            // All that was reached was searched completely.
+            self.flags.borrow_mut().extend(seen.into_iter().map(|key| (key, false)));
+        }
+        has_flags
+    }
+
+    /// Searches the definitions of a variable. `seen` are the variables that were looked at, which ends cycles.
+    fn search_flags(
+        &self,
+        name: &str,
+        file: usize,
+        files: &[File],
+        seen: &mut BTreeSet<(String, usize)>,
+    ) -> bool {
+        let key = (name.to_owned(), file);
+        if let Some(found) = self.flags.borrow().get(&key) {
+            return *found;
+        }
+        if seen.len() >= MAX_SEARCHED || !seen.insert(key.clone()) {
+            return false;
+        }
+        let has_flags = self.definitions(name, file).iter().any(|definition| {
+            let text = &files[definition.file].text;
+            makefile::words(text, definition.value.clone()).iter().take(MAX_WORDS).any(|word| {
+                let word = &text[word.clone()];
+                word.starts_with('-')
+                    || shell::variable(word)
+                        .is_some_and(|other| self.search_flags(other, definition.file, files, seen))
+            })
+        });
+        if has_flags {
+            self.flags.borrow_mut().insert(key, true);
+        }
+        has_flags
+    }
+
     /// Returns the tool that all definitions of a variable name.
     fn named(&self, name: &str, file: usize, depth: usize) -> Option<Tool> {
         let definitions = self.definitions(name, file);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::shell::Dialect;
+use super::shell::{self, Dialect};
 use kube_yaml::Style;
 use kube_yaml::spans::{Content, Span, spans};
 
@@ -13,8 +13,8 @@ pub(super) struct Scripts {
     pub(super) texts: Vec<(Range<usize>, Dialect)>,
     /// Lists of a program and its arguments: `command` followed by `args`.
     pub(super) lists: Vec<Vec<(Range<usize>, String)>>,
-    /// The positions of scripts that cannot be changed, because they contain escapes.
-    pub(super) escaped: Vec<(Range<usize>, String)>,
+    /// Scripts that cannot be changed, and why.
+    pub(super) kept: Vec<(Range<usize>, &'static str)>,
     /// Whether a document could not be parsed.
     pub(super) is_incomplete: bool,
 }
@@ -31,7 +31,10 @@ pub(super) fn scripts(text: &str) -> Scripts {
             continue;
         }
         match spans(part.as_bytes()) {
-            Some(span) => visit(&span, text, document.start, &mut found),
+            Some(span) => {
+                let is_other_shell = !is_posix(&span).unwrap_or(true);
+                Visitor { text, offset: document.start, found: &mut found }.visit(&span, is_other_shell);
+            }
             None => {
                 found.is_incomplete |=
                     !part.lines().all(|line| line.trim().is_empty() || line.starts_with('#'));
@@ -56,35 +59,170 @@ fn documents(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-fn visit(span: &Span, text: &str, offset: usize, found: &mut Scripts) {
-    match &span.content {
-        Content::Sequence(_, items) => items.iter().for_each(|item| visit(item, text, offset, found)),
-        Content::Mapping(_, entries) => {
-            let mut list = Vec::new();
-            for (key, value) in entries {
-                match &key.content {
-                    Content::Scalar(_, name, _) if SCRIPTS.contains(&name.as_str()) => {
-                        script(value, text, offset, found);
-                    }
-                    Content::Scalar(_, name, _) if name == "command" || name == "args" => {
-                        let items = items(value, offset);
-                        // A script is an argument of a shell.
-                        if items.iter().any(|(_, item)| item.contains(char::is_whitespace)) {
-                            script(value, text, offset, found);
-                        } else if name == "command" {
-                            list.splice(0..0, items);
-                        } else {
-                            list.extend(items);
-                        }
-                    }
-                    _ => visit(value, text, offset, found),
-                }
+/// Goes through the values of a document.
+struct Visitor<'t> {
+    text: &'t str,
+    offset: usize,
+    found: &'t mut Scripts,
+}
+
+impl Visitor<'_> {
+    /// Finds the scripts in a value. `is_other_shell` is whether they run in a shell that is not a POSIX shell.
+    fn visit(&mut self, span: &Span, is_other_shell: bool) {
+        let entries = match &span.content {
+            Content::Sequence(_, items) => {
+                return items.iter().for_each(|item| self.visit(item, is_other_shell));
             }
-            if !list.is_empty() {
-                found.lists.push(list);
+            Content::Mapping(_, entries) => entries,
+            Content::Scalar(..) | Content::Alias => return,
+        };
+        let is_other_shell = is_posix(span).map_or(is_other_shell, |is_posix| !is_posix);
+        let mut list = Vec::new();
+        for (key, value) in entries {
+            match &key.content {
+                Content::Scalar(_, name, _) if SCRIPTS.contains(&name.as_str()) => {
+                    self.script(value, is_other_shell);
+                }
+                Content::Scalar(_, name, _) if name == "command" || name == "args" => {
+                    let items = items(value, self.offset);
+                    // A script is an argument of a shell.
+                    if items.iter().any(|(_, item)| item.contains(char::is_whitespace)) {
+                        self.script(value, is_other_shell);
+                    } else if name == "command" {
+                        list.splice(0..0, items);
+                    } else {
+                        list.extend(items);
+                    }
+                }
+                _ => self.visit(value, is_other_shell),
             }
         }
-        Content::Scalar(..) | Content::Alias => {}
+        if !list.is_empty() {
+            self.found.lists.push(list);
+        }
+    }
+
+    /// Adds a script: a scalar, or each item of a list.
+    fn script(&mut self, span: &Span, is_other_shell: bool) {
+        let text = self.text;
+        let range = span.range.start + self.offset..(span.range.end + self.offset).min(text.len());
+        let (style, value, is_plain) = match &span.content {
+            Content::Sequence(_, items) => {
+                return items.iter().for_each(|item| self.script(item, is_other_shell));
+            }
+            // Such as `script: {…}`.
+            Content::Mapping(..) => return self.visit(span, is_other_shell),
+            Content::Alias => return,
+            Content::Scalar(style, value, is_plain) => (style, value, *is_plain),
+        };
+        let raw = &text[range.clone()];
+        let interpreter = value.lines().next().unwrap_or_default().strip_prefix("#!");
+        let reason = if is_other_shell || interpreter.is_some_and(|line| !shell::is_posix(line)) {
+            Some("the script does not run in a POSIX shell")
+        } else if !is_plain {
+            Some("the script has an anchor or a tag; write it without")
+        } else {
+            let is_escaped = match style {
+                Style::Plain => has_line_breaks(raw),
+                Style::SingleQuoted => value.contains('\'') || has_line_breaks(raw),
+                Style::DoubleQuoted => raw.contains('\\') || has_line_breaks(raw),
+                Style::Literal => false,
+                Style::Folded => has_line_breaks(&text[block(text, &range)]),
+            };
+            is_escaped.then_some(
+                "the script contains escapes or folded line breaks; write it as a block scalar (`|`)",
+            )
+        };
+        if let Some(reason) = reason {
+            return self.found.kept.push((range, reason));
+        }
+        let inner = range.start + 1..range.end.saturating_sub(1).max(range.start + 1);
+        self.found.texts.push(match style {
+            Style::Plain => (range, Dialect::Folded),
+            Style::SingleQuoted | Style::DoubleQuoted => (inner, Dialect::Folded),
+            Style::Literal => {
+                let block = block(text, &range);
+                let line =
+                    text[block.clone()].lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                (block, Dialect::Indented(line.len() - line.trim_start_matches(' ').len()))
+            }
+            Style::Folded => (block(text, &range), Dialect::Folded),
+        });
+    }
+}
+
+/// Returns the range of the lines of a block scalar.
+fn block(text: &str, range: &Range<usize>) -> Range<usize> {
+    text[range.clone()].find('\n').map_or(range.end, |at| range.start + at + 1)..range.end
+}
+
+/// Returns whether a folded scalar has more in its lines than words: a blank line or one that is more indented, which is a line
+/// break, a comment, a here-document, or a backslash at the end of a line.
+fn has_line_breaks(raw: &str) -> bool {
+    let raw = raw.trim_end();
+    let mut lines = raw.lines();
+    let is_block = raw.starts_with(' ');
+    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let Some(first) = lines.next() else { return false };
+    let mut before = first;
+    for line in lines {
+        let is_break = line.trim().is_empty() || is_block && indent(line) != indent(first);
+        if is_break || before.contains('#') || before.trim_end().ends_with('\\') || raw.contains("<<") {
+            return true;
+        }
+        before = line;
+    }
+    false
+}
+
+/// Returns whether the scripts in a mapping run in a POSIX shell, if it says so: `shell`, `defaults.run.shell`, or `runs-on` a
+/// machine whose shell is PowerShell.
+fn is_posix(span: &Span) -> Option<bool> {
+    let scalar = |span: &Span| match &span.content {
+        Content::Scalar(_, value, _) => Some(value.clone()),
+        _ => None,
+    };
+    if let Some(name) = entry(span, "shell").and_then(scalar) {
+        return Some(shell::is_posix(&name));
+    }
+    let default =
+        entry(span, "defaults").and_then(|span| entry(span, "run")).and_then(|span| entry(span, "shell"));
+    if let Some(name) = default.and_then(scalar) {
+        return Some(shell::is_posix(&name));
+    }
+    let machine = entry(span, "runs-on").and_then(scalar);
+    machine.filter(|machine| machine.contains("windows")).map(|_| false)
+}
+
+fn entry<'s>(span: &'s Span, key: &str) -> Option<&'s Span> {
+    let Content::Mapping(_, entries) = &span.content else { return None };
+    let found =
+        entries.iter().find(|(name, _)| matches!(&name.content, Content::Scalar(_, name, _) if name == key));
+    found.map(|(_, value)| value)
+}
+
+/// Returns whether each document of a file can still be parsed, and has the same keys and the same number of values.
+pub(super) fn has_same_shape(old: &str, new: &str) -> bool {
+    let shapes = |text: &str| -> Vec<Option<String>> {
+        let parse = |range: Range<usize>| spans(text[range].as_bytes()).map(|span| shape(&span));
+        documents(text).into_iter().map(parse).collect()
+    };
+    shapes(old) == shapes(new)
+}
+
+/// Returns the keys and kinds of a value and those within it.
+fn shape(span: &Span) -> String {
+    match &span.content {
+        Content::Sequence(_, items) => format!("[{}]", items.iter().map(shape).collect::<Vec<_>>().join(",")),
+        Content::Mapping(_, entries) => {
+            let entry = |(key, value): &(Span, Span)| {
+                let name = if let Content::Scalar(_, name, _) = &key.content { name.as_str() } else { "" };
+                format!("{name:?}:{}", shape(value))
+            };
+            format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(","))
+        }
+        Content::Scalar(..) => "s".to_owned(),
+        Content::Alias => "a".to_owned(),
     }
 }
 
@@ -97,32 +235,4 @@ fn items(span: &Span, offset: usize) -> Vec<(Range<usize>, String)> {
         _ => None,
     };
     items.iter().filter_map(scalar).collect()
-}
-
-/// Adds a script: a scalar, or each item of a list.
-fn script(span: &Span, text: &str, offset: usize, found: &mut Scripts) {
-    let range = span.range.start + offset..(span.range.end + offset).min(text.len());
-    match &span.content {
-        Content::Sequence(_, items) => items.iter().for_each(|item| script(item, text, offset, found)),
-        Content::Scalar(style, value, _) => {
-            let inner = || range.start + 1..range.end.saturating_sub(1).max(range.start + 1);
-            let block =
-                || text[range.clone()].find('\n').map_or(range.end, |at| range.start + at + 1)..range.end;
-            let (inner, dialect, is_escaped) = match style {
-                Style::Plain => (range.clone(), Dialect::Folded, false),
-                Style::SingleQuoted => (inner(), Dialect::Folded, value.contains('\'')),
-                Style::DoubleQuoted => (inner(), Dialect::Folded, text[range.clone()].contains('\\')),
-                Style::Literal => (block(), Dialect::Shell, false),
-                Style::Folded => (block(), Dialect::Folded, false),
-            };
-            if is_escaped {
-                found.escaped.push((range, value.clone()));
-            } else {
-                found.texts.push((inner, dialect));
-            }
-        }
-        // Such as `script: {…}`.
-        Content::Mapping(..) => visit(span, text, offset, found),
-        Content::Alias => {}
-    }
 }

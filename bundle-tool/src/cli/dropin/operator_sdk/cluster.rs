@@ -50,8 +50,13 @@ pub(crate) const RUN_UPGRADE: NativeCommand = NativeCommand {
     ..NativeCommand::new(&["run", "bundle-upgrade"], &[])
 };
 
-/// The native command of `cleanup`, which deletes CRDs only on request.
+/// The native command of `cleanup`, which deletes CRDs only on request. It never replaces the command in a project.
 pub(crate) const CLEANUP: NativeCommand = NativeCommand {
+    in_project: Some(|_| {
+        Err(
+            "`bundle-tool cleanup` fails if the package is not installed, and `operator-sdk cleanup` does not",
+        )
+    }),
     added: &[("--delete-crds", &["delete-all"])],
     ..NativeCommand::new(
         &["cleanup"],
