@@ -497,7 +497,7 @@ const LINES: &[Expected] = &[
         &["+outu/metadata/annotations.yaml", "+outu/manifests/gizmo-operator.clusterserviceversion.yaml"],
     ),
     ("O|abu-h", 0, &["+outu2/metadata/annotations.yaml"]),
-    ("O|idx-add", 0, &["!level=warning msg=\"the index is a file-based catalog", "+tool.log docker load"]),
+    ("O|idx-add", 0, &["!level=warning msg=\"building a file-based catalog", "+tool.log docker load"]),
     (
         "O|idx-gen",
         0,
@@ -965,7 +965,7 @@ fn outputs_of_opm_are_checked_before_the_first_is_written() {
         (
             "out-full",
             &format!("mkdir index; touch index/x; {PRUNE}"),
-            "directory index must be empty",
+            "cannot write the catalog to index, because the directory is not empty",
             "index.Dockerfile",
         ),
         ("out-newline", &format!("{ADD} -i 'a\nRUN evil'"), "invalid base image", "index"),

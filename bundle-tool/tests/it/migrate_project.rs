@@ -297,12 +297,15 @@ fn metadata_that_a_recipe_appends_does_not_accumulate() {
 
 #[test]
 fn rule_that_still_names_the_tool_requires_its_download() {
-    let rest =
-        "\nS = bin/operator-sdk\noperator-sdk:\n\tcurl -Lo $(S) https://example.com/operator-sdk_linux\n";
+    let rest = "\nS = bin/operator-sdk\nSDK = A=b $(S)\nRUN = $(SDK) --verbose\noperator-sdk:\n\tcurl -Lo $(S) https://example.com/operator-sdk_linux\n";
     for (recipe, prerequisites) in [
         ("$(S) bundle validate b", "manifests"),
         ("$(S) bundle validate b && S=$(S) hack/run.sh", "manifests operator-sdk"),
         ("$(S) bundle validate b\n\t$(S) create api", "manifests operator-sdk"),
+        ("$(S) bundle validate b\n\t$(RUN) create api", "manifests operator-sdk"),
+        ("$(S) bundle validate b\n\t./hack/run.sh", "manifests operator-sdk"),
+        ("$(S) bundle validate b\n\t$(MAKE) -C sub", "manifests operator-sdk"),
+        ("$(S) bundle validate b\n\t$(call check,b)", "manifests operator-sdk"),
     ] {
         let directory =
             project(&[("Makefile", &format!("b: manifests operator-sdk ## text\n\t{recipe}\n{rest}"))]);

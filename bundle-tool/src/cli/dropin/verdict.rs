@@ -366,8 +366,8 @@ mod tests {
                 MAX_TIME,
                 "printed more than 4.0 MiB",
             ),
-            ("exec sleep 1000", brief, "did not end in time"),
-            ("exec >&-; exec sleep 1000", brief, "did not end in time"),
+            ("exec sleep 1000", brief, "timed out and was stopped"),
+            ("exec >&-; exec sleep 1000", brief, "timed out and was stopped"),
         ] {
             let error = run(script, limit).unwrap_err().to_string();
             assert!(error.contains(message), "{script}: {error}");

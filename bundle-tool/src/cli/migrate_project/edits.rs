@@ -138,6 +138,7 @@ impl Scan<'_> {
                 let mentions = |line: &Range<usize>| mentions(&text[line.clone()], tool, &names);
                 let is_free = !calls.is_empty()
                     && calls.iter().all(|is_replaced| *is_replaced)
+                    && !rule.recipe.iter().any(|line| runs_others(&text[line.clone()]))
                     && rule.recipe.iter().map(mentions).sum::<usize>() == calls.len();
                 is_required |= !is_free;
                 for word in rule.prerequisites.iter().filter(|word| is_free && required(word)) {
@@ -160,12 +161,24 @@ impl Scan<'_> {
         }
     }
 
-    /// Returns the references to the variables that name a tool in a file.
+    /// Returns the references to the variables that name a tool in a file, or whose value contains such a reference.
     fn references(&self, file: usize, tool: Tool) -> Vec<String> {
         let names = self.variables.iter().map(|(name, _)| name);
-        let of_tool =
-            names.filter(|name| self.variables.program(&format!("$({name})"), file) == Program::Tool(tool));
-        of_tool.flat_map(|name| [format!("$({name})"), format!("${{{name}}}")]).collect()
+        let mut found: BTreeSet<&str> = names
+            .filter(|name| self.variables.program(&format!("$({name})"), file) == Program::Tool(tool))
+            .collect();
+        let mut references = Vec::new();
+        let mut new: Vec<&str> = found.iter().copied().collect();
+        while !new.is_empty() {
+            let latest: Vec<String> =
+                new.iter().flat_map(|name| [format!("$({name})"), format!("${{{name}}}")]).collect();
+            let uses = |definition: &Definition| mentions(&definition.text, tool, &latest) > 0;
+            let using = self.variables.iter().filter(|(_, definitions)| definitions.iter().any(uses));
+            new = using.map(|(name, _)| name).filter(|name| !found.contains(name)).collect();
+            found.extend(&new);
+            references.extend(latest);
+        }
+        references
     }
 
     /// Defines the variable with the name of the program in a Makefile that uses it.
@@ -236,6 +249,15 @@ fn mentions(line: &str, tool: Tool, references: &[String]) -> usize {
         .match_indices(tool.name())
         .filter(|(at, name)| is_start(&line[..*at]) && is_end(&line[at + name.len()..]));
     variables + programs.count()
+}
+
+/// Returns whether a line of a recipe may run what other lines of the project define: functions, scripts, other Makefiles.
+fn runs_others(line: &str) -> bool {
+    const OTHERS: [&str; 7] = ["$(MAKE)", "${MAKE}", "$(call ", "${call ", "$(shell ", "${shell ", "PATH="];
+    let is_program = |command: &str| command.trim_start_matches(['@', '-', '+', ' ', '\t']).starts_with("./");
+    OTHERS.iter().any(|part| line.contains(part))
+        || line.split([';', '&', '|', '(', '`']).any(is_program)
+        || line.split_whitespace().any(|word| word.trim_matches(['"', '\'', ')', ';']).ends_with(".sh"))
 }
 
 /// Returns whether a definition begins its line, so that it is not one for a single target.
