@@ -255,9 +255,10 @@ fn mentions(line: &str, tool: Tool, references: &[String]) -> usize {
 fn runs_others(line: &str) -> bool {
     const OTHERS: [&str; 7] = ["$(MAKE)", "${MAKE}", "$(call ", "${call ", "$(shell ", "${shell ", "PATH="];
     let is_program = |command: &str| command.trim_start_matches(['@', '-', '+', ' ', '\t']).starts_with("./");
+    let is_script = |word: &str| word.trim_matches(['"', '\'', ')', ';']).strip_suffix(".sh").is_some();
     OTHERS.iter().any(|part| line.contains(part))
         || line.split([';', '&', '|', '(', '`']).any(is_program)
-        || line.split_whitespace().any(|word| word.trim_matches(['"', '\'', ')', ';']).ends_with(".sh"))
+        || line.split_whitespace().any(is_script)
 }
 
 /// Returns whether a definition begins its line, so that it is not one for a single target.
