@@ -37,37 +37,35 @@ pub(crate) const ROOT: Command = Command {
         "operator-sdk",
         "Package operators for OLM and run them on a cluster",
         &[
-            Command {
-                ..Command::group(
-                    "alpha",
-                    "Run an alpha command",
-                    &[
-                        Command::leaf(
-                            "config-3alpha-to-3",
-                            "",
-                            "Convert a PROJECT file of version 3-alpha",
-                            Arity::Any,
-                            &[],
-                            unsupported,
-                        )
-                        .unsupported(replaced::config),
-                        Command::leaf(
-                            "generate",
-                            "",
-                            "Scaffold a project again from its PROJECT file",
-                            Arity::Any,
-                            &[
-                                PLUGINS,
-                                PROJECT_VERSION,
-                                Flag::text("input-dir", "", "Project"),
-                                Flag::text("output-dir", "", "New project"),
-                            ],
-                            unsupported,
-                        )
-                        .unsupported(replaced::alpha_generate),
-                    ],
-                )
-            },
+            Command::group(
+                "alpha",
+                "Run an alpha command",
+                &[
+                    Command::leaf(
+                        "config-3alpha-to-3",
+                        "",
+                        "Convert a PROJECT file of version 3-alpha",
+                        Arity::Any,
+                        &[],
+                        unsupported,
+                    )
+                    .unsupported(replaced::config),
+                    Command::leaf(
+                        "generate",
+                        "",
+                        "Scaffold a project again from its PROJECT file",
+                        Arity::Any,
+                        &[
+                            PLUGINS,
+                            PROJECT_VERSION,
+                            Flag::text("input-dir", "", "Project"),
+                            Flag::text("output-dir", "", "New project"),
+                        ],
+                        unsupported,
+                    )
+                    .unsupported(replaced::alpha_generate),
+                ],
+            ),
             Command::group("bundle", "Work with bundles", &[BUNDLE_VALIDATE]),
             CLEANUP,
             Command::leaf(
@@ -219,15 +217,33 @@ const GENERATE_PACKAGE_MANIFESTS: Command = Command {
     .unsupported(replaced::generate_package_manifests)
 };
 
+// Flags of both commands that install bundles.
+const CA_SECRET: Flag =
+    Flag::text("ca-secret-name", "", "Secret with a certificate authority of the registry");
+const DECOMPRESSION_IMAGE: Flag =
+    Flag::text("decompression-image", "", "Accepted for compatibility; no image unpacks the catalog");
+const PULL_POLICY: Flag = Flag::text("image-pull-policy", "Always", "Pull policy of the catalog's pod");
+const PULL_SECRET: Flag = Flag::text("pull-secret-name", "", "Secret for pulling images");
+const SECURITY_CONTEXT: Flag = Flag::text(
+    "security-context-config",
+    "legacy",
+    "Security context of the catalog's pod: legacy or restricted",
+);
+const SERVICE_ACCOUNT: Flag = Flag::text("service-account", "", "Service account of the catalog's pod");
+const SKIP_TLS: Flag =
+    Flag::bool("skip-tls", "Use plain HTTP").deprecated("use --use-http and --skip-tls-verify instead");
+const SKIP_TLS_VERIFY: Flag = Flag::bool("skip-tls-verify", "Do not verify the certificates of registries");
+const USE_HTTP: Flag = Flag::bool("use-http", "Use plain HTTP for registries");
+
 const RUN_BUNDLE: Command = Command::leaf(
     "bundle",
     "<bundle-image>",
     "Install a bundle image with OLM",
     Arity::Exactly(1),
     &[
-        Flag::text("ca-secret-name", "", "Secret with a certificate authority of the registry"),
-        Flag::text("decompression-image", "", "Accepted for compatibility; no image unpacks the catalog"),
-        Flag::text("image-pull-policy", "Always", "Pull policy of the catalog's pod"),
+        CA_SECRET,
+        DECOMPRESSION_IMAGE,
+        PULL_POLICY,
         Flag::text(
             "index-image",
             "quay.io/operator-framework/opm:latest",
@@ -236,17 +252,13 @@ const RUN_BUNDLE: Command = Command::leaf(
         Flag::text("install-mode", "", "Namespaces that the operator watches"),
         KUBECONFIG,
         NAMESPACE,
-        Flag::text("pull-secret-name", "", "Secret for pulling images"),
-        Flag::text(
-            "security-context-config",
-            "legacy",
-            "Security context of the catalog's pod: legacy or restricted",
-        ),
-        Flag::text("service-account", "", "Service account of the catalog's pod"),
-        Flag::bool("skip-tls", "Use plain HTTP").deprecated("use --use-http and --skip-tls-verify instead"),
-        Flag::bool("skip-tls-verify", "Do not verify the certificates of registries"),
+        PULL_SECRET,
+        SECURITY_CONTEXT,
+        SERVICE_ACCOUNT,
+        SKIP_TLS,
+        SKIP_TLS_VERIFY,
         TIMEOUT,
-        Flag::bool("use-http", "Use plain HTTP for registries"),
+        USE_HTTP,
     ],
     cluster::run_bundle,
 )
@@ -258,22 +270,18 @@ const RUN_UPGRADE: Command = Command::leaf(
     "Upgrade an operator to a bundle image",
     Arity::Exactly(1),
     &[
-        Flag::text("ca-secret-name", "", "Secret with a certificate authority of the registry"),
-        Flag::text("decompression-image", "", "Accepted for compatibility; no image unpacks the catalog"),
-        Flag::text("image-pull-policy", "Always", "Pull policy of the catalog's pod"),
+        CA_SECRET,
+        DECOMPRESSION_IMAGE,
+        PULL_POLICY,
         KUBECONFIG,
         NAMESPACE,
-        Flag::text("pull-secret-name", "", "Secret for pulling images"),
-        Flag::text(
-            "security-context-config",
-            "legacy",
-            "Security context of the catalog's pod: legacy or restricted",
-        ),
-        Flag::text("service-account", "", "Service account of the catalog's pod"),
-        Flag::bool("skip-tls", "Use plain HTTP").deprecated("use --use-http and --skip-tls-verify instead"),
-        Flag::bool("skip-tls-verify", "Do not verify the certificates of registries"),
+        PULL_SECRET,
+        SECURITY_CONTEXT,
+        SERVICE_ACCOUNT,
+        SKIP_TLS,
+        SKIP_TLS_VERIFY,
         TIMEOUT,
-        Flag::bool("use-http", "Use plain HTTP for registries"),
+        USE_HTTP,
     ],
     cluster::run_bundle,
 )

@@ -49,18 +49,15 @@ pub(crate) const ROOT: Command = Command {
         "Build file-based catalogs of operators",
         &[
             ALPHA,
-            Command {
-                commands: &[],
-                ..Command::leaf(
-                    "completion",
-                    "SHELL",
-                    "Print completions for a shell",
-                    Arity::Exactly(1),
-                    &[],
-                    |matches| super::completion(&ROOT, matches),
-                )
-                .native(NativeCommand::new(&["completions"], &[]))
-            },
+            Command::leaf(
+                "completion",
+                "SHELL",
+                "Print completions for a shell",
+                Arity::Exactly(1),
+                &[],
+                |matches| super::completion(&ROOT, matches),
+            )
+            .native(NativeCommand::new(&["completions"], &[])),
             Command::group("generate", "Generate files for file-based catalogs", &[DOCKERFILE]),
             INDEX,
             INIT,
