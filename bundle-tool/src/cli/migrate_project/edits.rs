@@ -127,7 +127,7 @@ impl Scan<'_> {
                     calls.entry(rule).or_default().push(call.is_replaced());
                 }
             }
-            let names = self.references(file, tool);
+            let names = self.names(file, tool);
             let mut is_required = false;
             for (index, rule) in makefile.rules.iter().enumerate() {
                 let required = |word: &&Range<usize>| targets.contains(&text[(*word).clone()]);
@@ -161,24 +161,15 @@ impl Scan<'_> {
         }
     }
 
-    /// Returns the references to the variables that name a tool in a file, or whose value contains such a reference.
-    fn references(&self, file: usize, tool: Tool) -> Vec<String> {
-        let names = self.variables.iter().map(|(name, _)| name);
-        let mut found: BTreeSet<&str> = names
-            .filter(|name| self.variables.program(&format!("$({name})"), file) == Program::Tool(tool))
-            .collect();
-        let mut references = Vec::new();
-        let mut new: Vec<&str> = found.iter().copied().collect();
-        while !new.is_empty() {
-            let latest: Vec<String> =
-                new.iter().flat_map(|name| [format!("$({name})"), format!("${{{name}}}")]).collect();
-            let uses = |definition: &Definition| mentions(&definition.text, tool, &latest) > 0;
-            let using = self.variables.iter().filter(|(_, definitions)| definitions.iter().any(uses));
-            new = using.map(|(name, _)| name).filter(|name| !found.contains(name)).collect();
-            found.extend(&new);
-            references.extend(latest);
-        }
-        references
+    /// Returns the variables that name a tool in a file, or whose value contains such a variable or the name of the tool.
+    fn names(&self, file: usize, tool: Tool) -> BTreeSet<&str> {
+        let is_tool = |name: &str| self.variables.program(&format!("$({name})"), file) == Program::Tool(tool);
+        let is_named = |definition: &Definition| mentions(&definition.text, tool, &BTreeSet::new()) > 0;
+        let variables = self.variables.iter();
+        let own = variables.filter(|(name, definitions)| is_tool(name) || definitions.iter().any(is_named));
+        let mut names = own.map(|(name, _)| name).collect();
+        self.variables.add_users(&mut names);
+        names
     }
 
     /// Defines the variable with the name of the program in a Makefile that uses it.
@@ -239,9 +230,9 @@ impl Scan<'_> {
     }
 }
 
-/// Returns how many words of a line name a tool: by its name, or by a reference to a variable.
-fn mentions(line: &str, tool: Tool, references: &[String]) -> usize {
-    let variables: usize = references.iter().map(|reference| line.matches(reference.as_str()).count()).sum();
+/// Returns how many words of a line name a tool: by its name, or by a reference to one of the variables.
+fn mentions(line: &str, tool: Tool, names: &BTreeSet<&str>) -> usize {
+    let variables = shell::references(line).filter(|(_, name)| names.contains(name)).count();
     let is_end = |rest: &str| !rest.starts_with(|char: char| char.is_ascii_alphanumeric() || char == '_');
     let is_start =
         |before: &str| before.is_empty() || before.ends_with(|char: char| " \t/\"'`(;|&=".contains(char));

@@ -35,6 +35,8 @@ pub(super) struct Definition {
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     definitions: BTreeMap<String, Vec<Definition>>,
+    /// The variables whose definitions refer to a variable, by its name.
+    users: BTreeMap<String, BTreeSet<String>>,
     /// The tools that variables name, by name and file. A variable is in here while it is resolved, which ends cycles.
     tools: RefCell<BTreeMap<(String, usize), Option<Tool>>>,
     /// Whether variables contain flags, by name and file.
@@ -55,7 +57,19 @@ impl Variables {
     pub(super) fn add(&mut self, name: &str, definition: Definition) {
         let definitions = self.definitions.entry(name.to_owned()).or_default();
         if definitions.len() < MAX_DEFINITIONS {
+            for (_, used) in shell::references(&definition.text) {
+                self.users.entry(used.to_owned()).or_default().insert(name.to_owned());
+            }
             definitions.push(definition);
+        }
+    }
+
+    /// Adds the variables whose definitions refer to one of `names`, directly or through other variables.
+    pub(super) fn add_users<'v>(&'v self, names: &mut BTreeSet<&'v str>) {
+        let mut new: Vec<&str> = names.iter().copied().collect();
+        while let Some(name) = new.pop() {
+            let users = self.users.get(name).into_iter().flatten().map(String::as_str);
+            new.extend(users.filter(|user| names.insert(user)));
         }
     }
 
@@ -216,6 +230,28 @@ fn by_name(name: &str) -> Option<Tool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn users_are_found_in_linear_time() {
+        // Each variable refers to the one before.
+        let chain = |length: usize| {
+            let mut variables = Variables::default();
+            for number in 1..length {
+                let text = format!("$(V{})", number - 1);
+                let definition = Definition { file: 0, start: 0, value: 0..0, text, is_make: true };
+                variables.add(&format!("V{number}"), definition);
+            }
+            variables
+        };
+        let users = |variables: Variables| {
+            let mut names = BTreeSet::from(["V0"]);
+            variables.add_users(&mut names);
+            names.len()
+        };
+        assert_eq!(users(chain(1000)), 1000);
+        let growth = test_support::growth(2000, chain, |variables| assert!(users(variables) > 0));
+        assert!(growth < test_support::LINEAR, "{growth}");
+    }
 
     #[test]
     fn values_name_tools() {
