@@ -31,6 +31,23 @@ fn published(directory: &Path) -> Registry {
     registry
 }
 
+/// The files that `--manifests-dir` writes.
+const MANIFESTS: [&str; 5] = [
+    "mapping.txt",
+    "image-digest-mirror-set.yaml",
+    "image-tag-mirror-set.yaml",
+    "catalog-source-catalog.yaml",
+    "cluster-catalog-catalog.yaml",
+];
+
+/// Compares files in `sets` with their snapshots.
+fn check_manifests(directory: &Path, target: &Registry) {
+    for name in MANIFESTS {
+        let text = fs::read_to_string(directory.join("sets").join(name)).unwrap();
+        insta::assert_snapshot!(format!("mirror-{name}"), text.replace(&target.address, "TARGET"));
+    }
+}
+
 #[test]
 fn catalog_is_mirrored_checked_and_described() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -50,16 +67,7 @@ fn catalog_is_mirrored_checked_and_described() {
         let shown = stdout(&run(directory, &mirror)).replace(&target.address, "TARGET");
         insta::assert_snapshot!("mirror-copied", shown);
     }
-    for file in [
-        "mapping.txt",
-        "image-digest-mirror-set.yaml",
-        "image-tag-mirror-set.yaml",
-        "catalog-source-catalog.yaml",
-        "cluster-catalog-catalog.yaml",
-    ] {
-        let text = fs::read_to_string(directory.join("sets").join(file)).unwrap();
-        insta::assert_snapshot!(format!("mirror-{file}"), text.replace(&target.address, "TARGET"));
-    }
+    check_manifests(directory, &target);
     // What is mirrored is complete without the first registry.
     assert_eq!(source.stop(), Some(0));
     let mirrored = format!("{to}/example/catalog:latest");
@@ -244,15 +252,7 @@ fn layout_is_pushed_as_a_whole_without_the_first_registry() {
     let push = ["mirror", "oci:carried", "--to", &to, "--manifests-dir", "sets", "--plain-http"];
     let shown = stdout(&run(directory, &push)).replace(&target.address, "TARGET");
     insta::assert_snapshot!("mirror-copied", shown);
-    for file in [
-        "mapping.txt",
-        "image-digest-mirror-set.yaml",
-        "image-tag-mirror-set.yaml",
-        "catalog-source-catalog.yaml",
-    ] {
-        let text = fs::read_to_string(directory.join("sets").join(file)).unwrap();
-        insta::assert_snapshot!(format!("mirror-{file}"), text.replace(&target.address, "TARGET"));
-    }
+    check_manifests(directory, &target);
     let check = ["mirror", "oci:carried", "--to", &to, "--check", "--plain-http"];
     assert_eq!(stdout(&run(directory, &check)), "3 images checked, 0 parts missing\n");
     let error = failure(&run(directory, &[&check[..], &["--package", "gizmo-operator"]].concat()));

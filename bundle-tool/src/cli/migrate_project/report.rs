@@ -162,7 +162,7 @@ impl Report {
         let mut err = stderr().lock();
         write!(
             err,
-            "{}: {native} become native commands, {adapter} run through `bundle-tool operator-sdk` or `bundle-tool opm`, {} kept",
+            "{}: {native} replaced with native commands, {adapter} with `bundle-tool operator-sdk` or `bundle-tool opm`, {} kept",
             counted(self.calls.len(), "call"),
             count(CallResult::Kept)
         )?;
