@@ -152,7 +152,7 @@ fn title(minor: Minor, separator: &str) -> String {
     }
 }
 
-/// Returns notes about a bundle, one for each reason and the versions that it holds for.
+/// Returns notes about a bundle: what is wrong with its declarations, then one for each reason and the versions that it holds for.
 fn notes(row: &Row) -> Vec<String> {
     let mut reasons: BTreeMap<(u8, &str, &str), Versions> = BTreeMap::new();
     let mut add = |kind: u8, what, why, kubernetes: &str| {
@@ -178,7 +178,8 @@ fn notes(row: &Row) -> Vec<String> {
         1 => format!("{what} is not served by {versions}"),
         _ => format!("{what} is deprecated in {versions}"),
     };
-    reasons.into_iter().map(note).collect()
+    let declarations = row.declarations.iter().map(|reason| format!("{}: {}", reason.rule, reason.message));
+    declarations.chain(reasons.into_iter().map(note)).collect()
 }
 
 fn text(rows: &[Row], versions: Versions) -> String {

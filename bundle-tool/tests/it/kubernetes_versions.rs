@@ -199,6 +199,25 @@ fn matrix_shows_where_a_bundle_installs() {
 }
 
 #[test]
+fn matrix_names_invalid_declarations() {
+    for (minimum, openshift, expected) in [
+        ("1.36.0", "=v4.17", "  kubernetes-versions-contradictory: spec.minKubeVersion 1.36.0 is newer than"),
+        ("1.99.0", "v4.14", "  min-kube-version-unknown: unknown Kubernetes version 1.99.0\n"),
+        ("1.27.0", "v4.20-v4.12", "  openshift-versions-invalid: invalid OpenShift versions `v4.20-v4.12`"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let annotation = format!("annotations:\n  com.redhat.openshift.versions: {openshift}\n");
+        let minimum = format!("minKubeVersion: {minimum}");
+        changed(
+            dir.path(),
+            &[(ANNOTATIONS, "annotations:\n", &annotation), (CSV, "minKubeVersion: 1.27.0", &minimum)],
+        );
+        let matrix = run(dir.path(), &["support", "bundle"]);
+        assert!(matrix.stdout.contains(expected), "{}{}", matrix.stdout, matrix.stderr);
+    }
+}
+
+#[test]
 fn matrix_shows_whole_messages() {
     let dir = tempfile::tempdir().unwrap();
     let bundle = changed(dir.path(), &[]);

@@ -6,7 +6,7 @@ use olm_model::Bundle;
 use olm_model::catalog;
 use olm_model::kubernetes::{self, Minor, Versions};
 use olm_model::openshift::{MAX_OPENSHIFT_VERSION, max_openshift_version};
-use olm_model::report::{BundleReport, Severity, Suite};
+use olm_model::report::{BundleReport, Finding, Severity, Suite};
 use olm_model::version::{self, Version};
 use serde::Serialize;
 
@@ -23,6 +23,9 @@ pub struct Support {
     /// Whether the rows show only what the bundle declares, because the catalog does not contain its manifests.
     #[serde(rename = "declaredOnly")]
     pub declared_only: bool,
+    /// What is wrong with the versions that the bundle declares, one finding for each rule.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub declarations: Vec<Reason>,
     /// One row for each version, the oldest first.
     pub versions: Vec<VersionSupport>,
 }
@@ -60,7 +63,7 @@ pub enum Outcome {
     Excluded,
 }
 
-/// Why a version rejects a bundle.
+/// A finding that explains a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reason {
     /// The rule's id.
@@ -69,16 +72,28 @@ pub struct Reason {
     pub message: String,
 }
 
+/// The rule of declarations that contradict each other.
+const CONTRADICTION: &str = "kubernetes-versions-contradictory";
+/// The rules of single declarations.
+const DECLARATIONS: [&str; 4] = [
+    "min-kube-version-invalid",
+    "min-kube-version-unknown",
+    "openshift-max-version-invalid",
+    "openshift-versions-invalid",
+];
+
 /// Validates a bundle for each of the versions.
 #[must_use]
 pub fn of_bundle(bundle: &Bundle, versions: Versions) -> Support {
     // The rows name the versions, so the messages need not.
     let settings = Settings { versions: Some(versions), extension: None, index_dockerfile: None };
-    let report = validate_without_versions(bundle, &Selection { settings, ..Selection::default() });
+    // Of the suite for OpenShift, only what is wrong with the declarations is shown.
+    let selection = Selection { settings, suites: vec![Suite::Openshift], ..Selection::default() };
+    let report = validate_without_versions(bundle, &selection);
     let unset = Settings::default();
     let context = Context::new(bundle, &unset);
     // Declarations that contradict each other leave no version.
-    let claimed = match context.claim.contradiction {
+    let claimed = match &context.claim.contradiction {
         Some(_) => Versions::default(),
         None => context.claim.exact.union(context.claim.notes),
     };
@@ -92,7 +107,11 @@ pub fn of_bundle(bundle: &Bundle, versions: Versions) -> Support {
             let uses = uses.iter().filter(|(_, deprecated, removed)| wanted(*deprecated, *removed));
             uses.map(|(name, ..)| name.clone()).collect()
         };
-        let reasons = reasons(&report, minor);
+        let reasons = reasons(&report, |finding| {
+            finding.severity == Severity::Error
+                && finding.suite == Suite::Bundle
+                && finding.versions.is_none_or(|versions| versions.contains(minor))
+        });
         let result = match (claimed.contains(minor), reasons.is_empty()) {
             (false, _) => Outcome::Excluded,
             (true, true) => Outcome::Installs,
@@ -104,23 +123,25 @@ pub fn of_bundle(bundle: &Bundle, versions: Versions) -> Support {
             ..VersionSupport::new(minor, result, reasons)
         }
     };
+    let mut declarations = reasons(&report, |finding| DECLARATIONS.contains(&finding.rule));
+    // The rule itself does not look for contradictions if the versions are given.
+    let contradiction = context.claim.contradiction.iter();
+    declarations
+        .extend(contradiction.map(|message| Reason { rule: CONTRADICTION, message: message.clone() }));
     Support {
         package: package(bundle).unwrap_or_default(),
         name: report.name.clone().unwrap_or_else(|| bundle.path.clone()),
         declared_only: false,
+        declarations,
         versions: versions.iter().map(row).collect(),
     }
 }
 
-/// Returns the errors of the suite `bundle` that hold for a version, one for each rule.
-fn reasons(report: &BundleReport, minor: Minor) -> Vec<Reason> {
+/// Returns the wanted findings that are not ignored, one for each rule.
+fn reasons(report: &BundleReport, is_wanted: impl Fn(&Finding) -> bool) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
-    for finding in &report.findings {
-        let holds = finding.versions.is_none_or(|versions| versions.contains(minor));
-        let counts = finding.severity == Severity::Error
-            && finding.suite == Suite::Bundle
-            && finding.ignored.is_none();
-        if holds && counts && !reasons.iter().any(|reason| reason.rule == finding.rule) {
+    for finding in report.findings.iter().filter(|finding| finding.ignored.is_none() && is_wanted(finding)) {
+        if !reasons.iter().any(|reason| reason.rule == finding.rule) {
             reasons.push(Reason { rule: finding.rule, message: finding.message.clone() });
         }
     }
@@ -163,6 +184,19 @@ pub fn of_blob(blob: &catalog::Bundle, versions: Versions) -> Support {
         package: blob.package.clone(),
         name: blob.name.clone(),
         declared_only: true,
+        declarations: Vec::new(),
         versions: versions.iter().map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_of_declarations_exist() {
+        for id in DECLARATIONS.into_iter().chain([CONTRADICTION]) {
+            assert!(crate::find(id).is_some(), "{id}");
+        }
     }
 }

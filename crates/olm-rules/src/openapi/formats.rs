@@ -58,6 +58,13 @@ pub(crate) fn is_checked(format: &str) -> bool {
     find(format).is_some()
 }
 
+/// Returns the minor version of Kubernetes that introduced a format, if 1.30 does not have it; earlier versions ignore the format.
+///
+/// Source: `supportedVersionedFormats` in `pkg/apiserver/validation/formats.go` of `k8s.io/apiextensions-apiserver`.
+pub(crate) fn introduced(format: &str) -> Option<u16> {
+    matches!(format.replace('-', "").as_str(), "k8slongname" | "k8sshortname").then_some(34)
+}
+
 /// Returns whether a string has a format; unknown formats match everything.
 pub(crate) fn fits(format: &str, text: &str) -> bool {
     find(format).is_none_or(|check| check(text))

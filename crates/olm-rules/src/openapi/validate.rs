@@ -183,7 +183,8 @@ impl<'b> Validator<'_, 'b> {
             return wrong(path, format!("must match the pattern `{pattern}`"));
         }
         let format = schema.text(Keyword::Format);
-        if !format.is_empty() && !formats::fits(format, text) {
+        let is_checked = || formats::introduced(format).is_none_or(|minor| self.server.since(minor));
+        if !format.is_empty() && !formats::fits(format, text) && is_checked() {
             return wrong(path, format!("must have the format `{format}`"));
         }
         Ok(())
