@@ -9,7 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::runtime::{Controller, watcher};
 use kube::{CustomResource, ResourceExt};
 use operator_runtime::context::Context;
-use operator_runtime::controller::{Children, Error, Exists, Observed, Reconciler, Watches};
+use operator_runtime::controller::{
+    Child, ChildOptions, Children, Error, Observed, Reconciler, Status, Watches,
+};
 use operator_runtime::crd::Crd;
 use operator_runtime::labels::Instance;
 use operator_runtime::manager::{self, Manager};
@@ -52,69 +54,93 @@ struct CacheStatus {
     #[schemars(schema_with = "operator_runtime::conditions::schema")]
     conditions: Vec<Condition>,
 }
-operator_runtime::conditioned!(CacheStatus);
+impl Status for CacheStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+    fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+        Some(&mut self.conditions)
+    }
+}
 
+#[rustfmt::skip]
 struct Caches {
     image: String,
+    deployment: Child<Deployment, Rollout>,      // the status reads the rollout
+    service: Child<Service>,                     // the status reads nothing
+    budget: Child<PodDisruptionBudget>,
+}
+
+impl Caches {
+    fn new(watches: &mut Watches<Cache>, image: &str) -> Self {
+        Self {
+            image: image.to_owned(),
+            deployment: watches.child(),
+            service: watches.child(),
+            // Deleted when `desired` no longer contains it.
+            budget: watches.child_with(ChildOptions::new().optional()),
+        }
+    }
 }
 
 impl Reconciler for Caches {
     type Object = Cache;
+    type Status = CacheStatus;
+    type External = ();
 
-    #[rustfmt::skip]
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<Deployment, Rollout>();                          // status reads the rollout
-        watches.child::<Service, Exists>();                              // status reads nothing
-        watches.child::<PodDisruptionBudget, Exists>().optional();       // deleted when `desired` no longer contains it
-    }
-
-    fn desired(&self, object: &Cache, _: &Observed) -> Result<Children, Error> {
+    fn desired(&self, object: &Cache, _: &Observed<Self>) -> Result<Children, Error> {
         let container =
             Container { name: "cache".to_owned(), image: Some(self.image.clone()), ..Container::default() };
         let mut children = Children::new();
         #[rustfmt::skip]
         let instance = Instance { operator: &IDENTITY, app: "cache", name: &object.name_any(), image: &self.image };
         #[rustfmt::skip]
-        children.add(workload::deployment(&instance, object.spec.size, workload::restricted_pod(vec![container])));
-        children.add(workload::headless_service(&instance, "cache", 11211));
+        children.add(self.deployment, workload::deployment(&instance, object.spec.size, workload::restricted_pod(vec![container])));
+        children.add(self.service, workload::headless_service(&instance, "cache", 11211));
         Ok(children)
     }
 
-    fn status(&self, object: &Cache, observed: &Observed) -> CacheStatus {
-        observed.draft(object).finish()
+    fn status(&self, _: &Cache, observed: &Observed<Self>) -> CacheStatus {
+        observed.draft().finish()
     }
 }
 
 /// Applies in steps.
-struct Steps;
+struct Steps {
+    config: Child<ConfigMap>,
+    servers: Child<StatefulSet>,
+}
+
+impl Steps {
+    fn new(watches: &mut Watches<Cache>) -> Self {
+        Self { config: watches.child(), servers: watches.child() }
+    }
+}
 
 impl Reconciler for Steps {
     type Object = Cache;
+    type Status = CacheStatus;
+    type External = ();
 
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<ConfigMap, Exists>();
-        watches.child::<StatefulSet, Exists>();
-    }
-
-    fn desired(&self, object: &Cache, observed: &Observed) -> Result<Children, Error> {
+    fn desired(&self, object: &Cache, observed: &Observed<Self>) -> Result<Children, Error> {
         let config = format!("{}-config", object.name_any());
         let metadata = |name: String| ObjectMeta { name: Some(name), ..ObjectMeta::default() };
         let mut children = Children::new();
-        children.add(ConfigMap { metadata: metadata(config.clone()), ..ConfigMap::default() });
+        children.add(self.config, ConfigMap { metadata: metadata(config.clone()), ..ConfigMap::default() });
         let stateful_set = StatefulSet { metadata: metadata(object.name_any()), ..StatefulSet::default() };
-        if observed.child::<ConfigMap, Exists>(&config).is_some() {
-            children.add(stateful_set);
+        if observed.child(self.config, &config).is_some() {
+            children.add(self.servers, stateful_set);
         }
         Ok(children)
     }
 
-    fn status(&self, object: &Cache, observed: &Observed) -> CacheStatus {
-        observed.draft(object).finish()
+    fn status(&self, _: &Cache, observed: &Observed<Self>) -> CacheStatus {
+        observed.draft().finish()
     }
 }
 
 fn operator() -> Operator {
-    let caches = Caches { image: "example.com/cache:v1".to_owned() };
+    let caches = |watches: &mut _| Caches::new(watches, "example.com/cache:v1");
     #[allow(unused_must_use, reason = "the snippet omits how it goes on")]
     #[rustfmt::skip]
     let operator =
@@ -185,11 +211,11 @@ async fn manager_runs_with_a_given_client_until_it_is_stopped() {
 
 #[test]
 fn snippets_do_what_the_cookbook_says() {
-    let caches = Caches { image: "example.com/cache:v1".to_owned() };
-    let objects = testing::desired(&caches, &cache(), &IDENTITY).unwrap();
+    let caches = testing::TestController::new(|watches| Caches::new(watches, "example.com/cache:v1"));
+    let objects = caches.applied(&cache(), &IDENTITY).unwrap();
     let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["Deployment", "Service"]);
-    let first = testing::desired(&Steps, &cache(), &IDENTITY).unwrap();
+    let first = testing::TestController::new(Steps::new).applied(&cache(), &IDENTITY).unwrap();
     let kinds: Vec<_> = first.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["ConfigMap"]);
     let manifests = operator_runtime::manifests::documents(&operator(), IDENTITY.image).unwrap();

@@ -316,9 +316,11 @@ impl MockApi {
         store.rules = operator.permissions().iter().cloned().collect();
         for info in operator.controllers.iter().map(|controller| controller.info()) {
             let own = std::iter::once((&info.resource, info.namespaced));
-            let children = info.watches.children.iter().map(|kind| (&kind.resource, kind.namespaced));
-            let related = info.watches.related.iter().map(|kind| (&kind.resource, kind.namespaced));
-            let cluster_scoped = own.chain(children).chain(related).filter(|(_, namespaced)| !namespaced);
+            let children = info.declared.children.iter().map(|kind| (&kind.resource, kind.namespaced));
+            let related = info.declared.related.iter().map(|kind| (&kind.resource, kind.namespaced));
+            let references = info.declared.references.iter().map(|kind| (&kind.resource, kind.namespaced));
+            let all = own.chain(children).chain(related).chain(references);
+            let cluster_scoped = all.filter(|(_, namespaced)| !namespaced);
             store.cluster_scoped.extend(cluster_scoped.map(|(resource, _)| resource.plural.clone()));
         }
     }

@@ -54,11 +54,6 @@ impl<O: Resource> ObjectTable<O> {
         new.then_some(error)
     }
 
-    /// Returns why an object's spec could not be parsed.
-    pub(crate) fn malformed(&self, key: &Key) -> Option<String> {
-        self.records.get(key)?.malformed.clone()
-    }
-
     /// Returns what is remembered of an object between reconciles.
     pub(crate) fn history(&mut self, key: &Key) -> &mut ReconcileHistory {
         &mut self.record(key).history

@@ -1,14 +1,12 @@
 //! Objects of one kind that are related to those that a controller reconciles without being their children, such as pods. Pure.
 
+use super::references::Views;
 use crate::controller::object::Key;
 use crate::controller::raw_object::RawObject;
-use crate::controller::view::{AnyView, ParseView};
+use crate::controller::view::ParseView;
 use crate::controller::watches::{Owners, RelatedKind};
 use kube::runtime::watcher::Event;
-use std::collections::{BTreeMap, HashMap, HashSet};
-
-/// Views by namespace and name of the related object.
-pub(crate) type Views = BTreeMap<Key, AnyView>;
+use std::collections::{HashMap, HashSet};
 
 #[derive(Default)]
 struct State {
