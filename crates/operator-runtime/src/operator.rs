@@ -401,7 +401,8 @@ mod tests {
 
     #[test]
     fn cluster_scoped_kind_needs_permissions_in_the_whole_cluster() {
-        let permissions = Operator::new(IDENTITY).controller(crate::testing::sample::Buckets).permissions();
+        let permissions =
+            Operator::new(IDENTITY).controller(crate::testing::sample::Buckets::new).permissions();
         let resources = |rules: &[Rule]| {
             let all = rules.iter().map(|rule| rule.resource.clone().into_owned());
             all.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")

@@ -97,6 +97,9 @@ impl Reconciler for Caches {
         #[rustfmt::skip]
         children.add(self.deployment, workload::deployment(&instance, object.spec.size, workload::restricted_pod(vec![container])));
         children.add(self.service, workload::headless_service(&instance, "cache", 11211));
+        if object.spec.size > 1 {
+            children.add(self.budget, workload::disruption_budget(&instance));
+        }
         Ok(children)
     }
 
@@ -214,7 +217,7 @@ fn snippets_do_what_the_cookbook_says() {
     let caches = testing::TestController::new(|watches| Caches::new(watches, "example.com/cache:v1"));
     let objects = caches.applied(&cache(), &IDENTITY).unwrap();
     let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["Deployment", "Service"]);
+    assert_eq!(kinds, ["Deployment", "Service", "PodDisruptionBudget"]);
     let first = testing::TestController::new(Steps::new).applied(&cache(), &IDENTITY).unwrap();
     let kinds: Vec<_> = first.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["ConfigMap"]);

@@ -71,7 +71,7 @@ impl<R: Reconciler> TestController<R> {
     /// `with_external` and the like.
     #[must_use]
     pub fn observed(&self, object: &R::Object) -> Observed<R> {
-        pure::observed(&self.declared, object)
+        pure::observed::<R>(&self.declared, object)
     }
 
     /// Returns the children of an object as they are applied by an operator with this name, in a world in which nothing else
@@ -106,7 +106,7 @@ impl<R: Reconciler> TestController<R> {
         observed: &Observed<R>,
         identity: &Identity,
     ) -> Result<Vec<Value>, Error> {
-        pure::desired(&self.reconciler, &self.declared, object, observed, identity)
+        pure::desired::<R>(&self.reconciler, &self.declared, object, observed, identity)
     }
 
     /// Returns whether the example of the reconciler's digests covers everything that is applied for an object: only then is

@@ -176,12 +176,10 @@ mod tests {
         let error = || Some("invalid type".to_owned());
         assert_eq!(objects.parsed(&key, error()), error());
         assert_eq!(objects.parsed(&key, error()), None);
-        assert_eq!(objects.malformed(&key), error());
         objects.parsed(&key, None);
-        assert_eq!(objects.malformed(&key), None);
-        objects.parsed(&key, error());
+        assert_eq!(objects.parsed(&key, error()), error(), "it was repaired");
         objects.deleted(&key);
-        assert_eq!(objects.malformed(&key), None);
+        assert_eq!(objects.parsed(&key, error()), error(), "it was deleted");
     }
 
     #[test]

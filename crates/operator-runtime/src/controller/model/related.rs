@@ -126,9 +126,9 @@ mod tests {
     use serde_json::json;
 
     fn pods() -> RelatedTable {
-        let mut watches = Watches::default();
+        let mut watches = Watches::<crate::testing::sample::Cluster>::new();
         watches.by_label::<Pod, PodState>(crate::labels::INSTANCE);
-        RelatedTable::new(&watches.related[0])
+        RelatedTable::new(&watches.declared.related[0])
     }
 
     fn pod(name: &str, instance: &str, phase: &str) -> RawObject {
