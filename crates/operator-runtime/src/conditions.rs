@@ -148,17 +148,20 @@ impl<S: Status> Draft<S> {
     }
 
     /// Sets `Degraded` from a problem, or to false.
-    ///
-    /// Keeps the first message of a lasting problem: the kubelet words the same one differently every time.
     pub fn degraded(&mut self, problem: Option<&ReconcileProblem>) {
-        let Some(problem) = problem else {
-            return self.set(DEGRADED, ConditionStatus::False, "AsExpected", "No problems found");
-        };
+        match problem {
+            None => self.set(DEGRADED, ConditionStatus::False, "AsExpected", "No problems found"),
+            Some(problem) => self.set(DEGRADED, ConditionStatus::True, &problem.reason, &problem.message),
+        }
+    }
+
+    /// Sets `Degraded` from what others report, which keeps its first message while it lasts: the kubelet words the same problem
+    /// differently every time.
+    pub(crate) fn degraded_by_others(&mut self, problem: &ReconcileProblem) {
         let lasting = self.previous(DEGRADED).filter(|condition| {
             condition.status == "True"
                 && condition.reason == problem.reason
                 && condition.observed_generation == self.generation
-                && !problem.retry
         });
         let message = lasting.map_or(&problem.message, |condition| &condition.message).clone();
         self.set(DEGRADED, ConditionStatus::True, &problem.reason, message);
@@ -259,19 +262,17 @@ mod tests {
     }
 
     #[test]
-    fn lasting_problem_keeps_its_first_message_and_one_that_is_retried_its_last() {
-        let message = |retry| {
-            let problem = |message: &str| ReconcileProblem {
-                retry,
-                ..ReconcileProblem::new("ImagePullBackOff", message)
-            };
+    fn problem_of_others_keeps_its_first_message_and_an_own_one_has_its_last() {
+        let message = |set: fn(&mut Draft<ClusterStatus>, ReconcileProblem)| {
+            let problem = |message: &str| ReconcileProblem::new("ImagePullBackOff", message);
             let mut first = draft(ClusterStatus::default(), 0);
-            first.degraded(Some(&problem("first words")));
+            set(&mut first, problem("first words"));
             let mut second = draft(first.finish(), 5);
-            second.degraded(Some(&problem("other words")));
+            set(&mut second, problem("other words"));
             second.conditions[0].message.clone()
         };
-        assert_eq!((message(false).as_str(), message(true).as_str()), ("first words", "other words"));
+        assert_eq!(message(|draft, problem| draft.degraded_by_others(&problem)), "first words");
+        assert_eq!(message(|draft, problem| draft.degraded(Some(&problem))), "other words");
     }
 
     #[test]

@@ -55,7 +55,10 @@ impl<S: Status> Draft<S> {
             .or_else(|| observed.pods(pods.into()?).find_map(|(_, pod)| pod.failure.as_ref()))
             .filter(|_| !complete)
             .map(|failure| ReconcileProblem::new(&failure.reason, &failure.message));
-        self.degraded(observed.problem().or(failure.as_ref()));
+        match failure.filter(|_| observed.problem().is_none()) {
+            Some(failure) => self.degraded_by_others(&failure),
+            None => self.degraded(observed.problem()),
+        }
     }
 
     /// Whether only the number of replicas changes: all were complete before, and have the newest template.
