@@ -145,10 +145,10 @@ impl<C: Cloud> Reconciler for Buckets<C> {
 
     async fn cleanup(&self, bucket: &Bucket, _: &Observed<Self>, _: &Context) -> Result<Cleanup, Error> {
         self.limit.acquire().await;
-        Ok(match self.cloud.delete(&bucket.name_any()).await? {
-            true => Cleanup::Done,
-            false => Cleanup::waiting("The bucket is being emptied", Duration::from_secs(10)),
-        })
+        if self.cloud.delete(&bucket.name_any()).await? {
+            return Ok(Cleanup::Done);
+        }
+        Ok(Cleanup::waiting("The bucket is being emptied", Duration::from_secs(10)))
     }
 }
 

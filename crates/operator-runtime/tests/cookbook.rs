@@ -239,6 +239,7 @@ struct Address(String);
 
 struct Cloud;
 
+#[allow(clippy::unused_async, reason = "a real cloud is called over the network")]
 impl Cloud {
     async fn ensure(&self, name: &str, _: &str) -> Result<Address, std::io::Error> {
         Ok(Address(format!("{name}.example.com")))

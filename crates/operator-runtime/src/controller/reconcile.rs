@@ -402,24 +402,24 @@ impl<R: Reconciler> Scope<R> {
         let generation = (uid.to_owned(), input.object.meta().generation);
         let known = self.model.history(&input.key, |history| history.desired(&generation));
         let remembers = shared.pure_in_spec && generation.1.is_some() && !shared.declared().own_metadata;
-        let (wanted, built) = match known {
+        let (wanted, result) = match known {
             Some(wanted) => (wanted, None),
             None => match build() {
                 Err(error) => return Ok(error.into_outcome()),
-                Ok(built) => {
-                    let wanted = Arc::new(desired_children(&built.0, &shared.outlines));
+                Ok(result) => {
+                    let wanted = Arc::new(desired_children(&result.0, &shared.outlines));
                     if remembers {
                         let (generation, wanted) = (generation.clone(), Arc::clone(&wanted));
                         self.model
                             .history(&input.key, |history| history.remember_desired(generation, wanted));
                     }
-                    (wanted, Some(built))
+                    (wanted, Some(result))
                 }
             },
         };
         let find = |kind: usize, key: &Key| self.model.child(kind).get(key);
         let plan = plan(&wanted, &input.observed.snapshot, shared.declared(), find, uid);
-        let own = built.as_ref().and_then(|(_, own)| own.patch(&*input.object));
+        let own = result.as_ref().and_then(|(_, own)| own.patch(&*input.object));
         if plan.is_empty() && own.is_none() {
             return Ok(ApplyOutcome::default());
         }
@@ -434,8 +434,8 @@ impl<R: Reconciler> Scope<R> {
             );
             return Ok(ApplyOutcome { wait: Some(wait), ..ApplyOutcome::default() });
         }
-        let (bodies, _) = match built.map_or_else(build, Ok) {
-            Ok(built) => built,
+        let (bodies, _) = match result.map_or_else(build, Ok) {
+            Ok(result) => result,
             Err(error) => return Ok(error.into_outcome()),
         };
         let relabelled = match own {

@@ -41,7 +41,7 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
         &[conditions::AVAILABLE, conditions::PROGRESSING, conditions::DEGRADED];
 
     /// The longest time of a call of [`Reconciler::reconcile_external`] or [`Reconciler::cleanup`].
-    const EXTERNAL_TIMEOUT: Duration = Duration::from_secs(60);
+    const EXTERNAL_TIMEOUT: Duration = Duration::from_mins(1);
 
     /// Returns the children that an object should have. Pure.
     ///

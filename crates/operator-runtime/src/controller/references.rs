@@ -52,6 +52,7 @@ impl Reference {
 
     /// Returns a reference to all objects with these labels. An empty selector selects all; one of the API's form converts:
     /// `Selector::try_from(label_selector)`.
+    #[must_use]
     pub fn labelled(selector: Selector) -> Self {
         Self::new(Target::Labels(selector))
     }
@@ -73,8 +74,8 @@ impl Reference {
         Self { place: Place::Everywhere, ..self }
     }
 
-    /// Returns the namespace that is referred to by an object in this one; `None` for all. Cluster-scoped kinds are in the
-    /// namespace ``.
+    /// Returns the namespace that is referred to by an object in this one; `None` for all. The namespace of
+    /// cluster-scoped kinds is empty.
     pub(crate) fn namespace(&self, namespaced: bool, own: &str) -> Option<String> {
         match &self.place {
             _ if !namespaced => Some(String::new()),

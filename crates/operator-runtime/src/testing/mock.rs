@@ -623,18 +623,16 @@ impl MockStore {
     pub fn put(&mut self, resource: &str, mut object: Value) {
         self.version += 1;
         let key = self.key_of(resource, &object);
-        if let Some(old) = self.objects.get(&key) {
-            if object["metadata"].get("uid").is_none() {
-                object["metadata"]["uid"] = old["metadata"]["uid"].clone();
-                if object["metadata"].get("generation").is_none() && old["metadata"]["generation"].is_i64() {
-                    object["metadata"]["generation"] = old["metadata"]["generation"].clone();
-                    if object["spec"] != old["spec"] {
-                        bump(&mut object);
-                    }
+        if let Some(old) = self.objects.get(&key).filter(|_| object["metadata"].get("uid").is_none()) {
+            object["metadata"]["uid"] = old["metadata"]["uid"].clone();
+            if object["metadata"].get("generation").is_none() && old["metadata"]["generation"].is_i64() {
+                object["metadata"]["generation"] = old["metadata"]["generation"].clone();
+                if object["spec"] != old["spec"] {
+                    bump(&mut object);
                 }
-                if object.get("status").is_none() && old.get("status").is_some() {
-                    object["status"] = old["status"].clone();
-                }
+            }
+            if object.get("status").is_none() && old.get("status").is_some() {
+                object["status"] = old["status"].clone();
             }
         }
         let namespaced = !self.is_cluster_scoped(resource);

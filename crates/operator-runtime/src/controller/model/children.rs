@@ -510,7 +510,9 @@ mod tests {
         /// Records an event, and that what the watch has lost does not exist.
         fn see(&mut self, event: Event<RawObject>) -> Vec<Key> {
             let (lost, owners) = self.observe(event);
-            lost.iter().for_each(|(key, _)| self.gone(key));
+            for (key, _) in &lost {
+                self.gone(key);
+            }
             owners
         }
     }
