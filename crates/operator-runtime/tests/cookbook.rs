@@ -448,6 +448,18 @@ async fn mirrors_nodes_and_databases_do_what_the_cookbook_says() {
     scenario.until("the database has its address", |api| address(api) == "d.example.com").await;
     let password = api.get("secrets", "team/d-credentials").unwrap()["data"]["password"].clone();
     assert!(password.is_string());
+    // A field cannot be changed: the set is created again, and what it owned stays.
+    let uid = |api: &testing::MockApi| {
+        api.get("statefulsets", "team/d").unwrap_or_default()["metadata"]["uid"].clone()
+    };
+    let first = uid(api);
+    scenario.quiet().await;
+    let message =
+        "spec: Forbidden: updates to statefulset spec for fields other than 'replicas' are forbidden";
+    api.fault(testing::Fault { message, ..testing::Fault::new("patch", "statefulsets", 422, "Invalid") });
+    api.change("statefulsets", "team/d", |set| set["metadata"]["annotations"]["address"] = json!("other"));
+    scenario.until("it is created again", |api| uid(api).is_string() && uid(api) != first).await;
+    assert_eq!(address(api), "d.example.com");
     scenario
         .until("the node is labelled", |api| {
             api.get("nodes", "n").unwrap()["metadata"]["labels"]["nodes.example.com/class"] == "large"

@@ -264,3 +264,25 @@ async fn invalid_object_is_shown_and_not_retried() {
     assert_eq!(calls.load(Ordering::SeqCst), before);
     scenario.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn panic_is_the_error_of_one_object_and_retried() {
+    let (scenario, _) = start(|page, calls| {
+        assert!(page.spec.text != "panics" || calls > 5, "the page cannot be rendered");
+        Ok(page.spec.text.clone())
+    });
+    scenario.api.put("pages", page("panics"));
+    let mut other = page("fine");
+    other["metadata"]["name"] = json!("other");
+    scenario.api.put("pages", other);
+    let panicked =
+        |api: &MockApi| api.condition("pages", "home", "Degraded")["reason"] == "ReconcilePanicked";
+    scenario.until("it is shown", panicked).await;
+    let message = scenario.api.condition("pages", "home", "Degraded")["message"].clone();
+    assert_eq!(message, "the reconciler panicked: the page cannot be rendered");
+    scenario.until("others are reconciled", |api| api.get("configmaps", "other").is_some()).await;
+    scenario.until("it is retried", |api| shown(api) == "panics").await;
+    let healthy = |api: &MockApi| api.condition("pages", "home", "Degraded")["status"] == "False";
+    scenario.until("the failure is over", healthy).await;
+    scenario.end().await;
+}
