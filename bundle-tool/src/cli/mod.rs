@@ -2,6 +2,7 @@
 //!
 //! Data goes to standard output, everything else to standard error. The exit status is that of [`Exit`].
 
+mod attest;
 mod auth;
 mod bundles;
 mod catalog;
@@ -111,6 +112,8 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
+    /// Write signatures, software bills of materials and provenance for files
+    Attest(attest::Attest),
     /// Explain the credentials for registries
     Auth(auth::Auth),
     /// Work with file-based catalogs
@@ -337,12 +340,13 @@ enum Command {
     /// Exit status: 0 if no finding is an error, 1 if one is, 2 if a REF could not be read, or if --online could not
     /// look up any image.
     Validate(validate::Validate),
-    /// Verify that an image in a registry is signed with a key
+    /// Verify that an image in a registry, or a file, is signed with a key
     ///
     /// Looks for signatures of the image in the format of cosign (the tag sha256-DIGEST.sig), and prints the signed
     /// documents, one per line. The signature must be made with the key and name the digest of the image, or of the
     /// index. Certificates and transparency logs are not consulted, as with `cosign verify --key
-    /// --insecure-ignore-tlog=true`. The exit status is 1 if no signature is valid.
+    /// --insecure-ignore-tlog=true`. With --signature, verifies a file instead of an image, as `cosign verify-blob` does.
+    /// The exit status is 1 if no signature is valid.
     Verify(verify::Verify),
 }
 
@@ -460,6 +464,7 @@ fn clap_message(error: &clap::Error) -> String {
 
 fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Attest(command) => command.run(),
         Command::Auth(command) => command.run(),
         Command::Catalog(command) => command.run(),
         Command::Cleanup(command) => command.run(),
