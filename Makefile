@@ -189,6 +189,14 @@ demo: build ## Run the whole path with a registry on loopback, without a cluster
 package: ## Check that every library crate can be published, without publishing it
 	$(CARGO) publish --dry-run --locked --allow-dirty --no-verify --workspace --exclude bundle-tool --exclude memcached-operator --exclude e2e --exclude test-support
 
+##@ Release
+
+# What a release is built for; by default, all that this machine can build.
+RELEASE_TARGETS ?= $(shell packaging/build)
+.PHONY: release
+release: ## Build and pack a release for RELEASE_TARGETS in target/release-files, without uploading it; REPOSITORY is its URL
+	packaging/release target/release-files $(foreach target,$(RELEASE_TARGETS),$(target)=$$(packaging/build $(target)))
+
 ##@ Images
 
 .PHONY: image-build

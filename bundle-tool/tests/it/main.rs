@@ -24,6 +24,7 @@ mod generate_manifests;
 mod generate_processes;
 mod help;
 mod inspect;
+mod install;
 mod kubernetes_versions;
 mod layouts;
 mod login;

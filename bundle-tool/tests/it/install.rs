@@ -1,0 +1,111 @@
+//! `packaging/install.sh`: what it installs, and that it installs nothing that does not have its checksum.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use sha2::{Digest as _, Sha256};
+
+/// What the archives of these tests contain.
+const PROGRAM: &str = "#!/bin/sh\necho bundle-tool 1.2.3\n";
+
+fn script() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/install.sh")
+}
+
+/// Writes a release with an archive for each platform, and returns whether this machine can download it.
+fn release(directory: &Path) -> bool {
+    fs::write(directory.join("bundle-tool"), PROGRAM).unwrap();
+    fs::set_permissions(directory.join("bundle-tool"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut sums = String::new();
+    for platform in
+        ["linux-amd64", "linux-arm64", "linux-ppc64le", "linux-s390x", "darwin-amd64", "darwin-arm64"]
+    {
+        let name = format!("bundle-tool-{platform}.tar.gz");
+        let status =
+            Command::new("tar").current_dir(directory).args(["-czf", &name, "bundle-tool"]).status().unwrap();
+        assert!(status.success());
+        let digest = Sha256::digest(fs::read(directory.join(&name)).unwrap());
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        sums.push_str(&format!("{digest}  {name}\n"));
+    }
+    fs::write(directory.join("SHA256SUMS"), sums).unwrap();
+    if Command::new("curl").arg("--version").output().is_err() {
+        test_support::skip("curl is not installed");
+        return false;
+    }
+    true
+}
+
+fn install(release: &Path, arguments: &[&str]) -> Output {
+    Command::new("sh")
+        .arg(script())
+        .args(arguments)
+        .env("BUNDLE_TOOL_RELEASE", format!("file://{}", release.display()))
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn release_is_installed_and_replaces_an_older_one() {
+    let directory = tempfile::tempdir().unwrap();
+    if !release(directory.path()) {
+        return;
+    }
+    let target = directory.path().join("a directory/bin");
+    for _ in 0..2 {
+        let output = install(directory.path(), &["--to", target.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stdout).starts_with("bundle-tool 1.2.3\ninstalled "),
+            "{}",
+            text(&output.stdout)
+        );
+        let names: Vec<_> = fs::read_dir(&target).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["bundle-tool"]);
+        fs::write(target.join("bundle-tool"), "old").unwrap();
+    }
+}
+
+#[test]
+fn archive_with_another_checksum_is_not_installed() {
+    let directory = tempfile::tempdir().unwrap();
+    if !release(directory.path()) {
+        return;
+    }
+    let sums = fs::read_to_string(directory.path().join("SHA256SUMS")).unwrap();
+    let target = directory.path().join("bin");
+    let cases = [
+        (sums.replace(['0', '1', '2', '3'], "f"), "the checksum of"),
+        ("0000  other.tar.gz\n".to_owned(), "has no checksum of"),
+    ];
+    for (sums, expected) in cases {
+        fs::write(directory.path().join("SHA256SUMS"), sums).unwrap();
+        let output = install(directory.path(), &["--to", target.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+        assert!(!target.exists());
+    }
+    fs::remove_file(directory.path().join("SHA256SUMS")).unwrap();
+    let output = install(directory.path(), &["--to", target.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("failed to download"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn arguments_are_checked_before_anything_is_downloaded() {
+    let directory = tempfile::tempdir().unwrap();
+    for arguments in [&["--to"][..], &["--nosuch"], &["v1.2.3"]] {
+        let output = install(directory.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).starts_with("error: "), "{}", text(&output.stderr));
+    }
+    let output = Command::new("sh").arg(script()).env_remove("BUNDLE_TOOL_RELEASE").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("belongs to no release"), "{}", text(&output.stderr));
+}
