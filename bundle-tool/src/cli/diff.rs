@@ -31,7 +31,7 @@ use olm_model::read;
   bundle-tool diff bundle-0.0.1 bundle-0.0.2
 
   # Report every change that OLM v1 rejects
-  bundle-tool diff --strict registry.example.com/my-operator-bundle:v1 bundle
+  bundle-tool diff --all-crd-changes registry.example.com/my-operator-bundle:v1 bundle
 
   # Validate the objects of a cluster against both versions
   kubectl get memcacheds -A -o yaml |
@@ -57,7 +57,7 @@ pub(crate) struct Diff {
     /// Report every change of a CRD that the check of OLM v1 rejects, including those that do not affect existing objects, and
     /// those of served versions that a conversion webhook of the CSV converts
     #[arg(long)]
-    strict: bool,
+    all_crd_changes: bool,
     /// Versions that objects are stored in (`status.storedVersions` of the installed CRDs); as `CRD=VERSION` where several CRDs
     /// have the version [default: the old storage version]
     #[arg(long, value_delimiter = ',', value_name = "VERSION", conflicts_with = "catalog")]
@@ -100,7 +100,7 @@ impl Diff {
             writeln!(stderr(), "{WARNING} {count} not validated: the cost limit was exceeded")?;
         }
         let stored_versions = stored_versions(&self.stored_versions, &old)?;
-        let options = diff::Options { strict: self.strict, stored_versions };
+        let options = diff::Options { strict: self.all_crd_changes, stored_versions };
         let mut difference = diff::compare(old, new, &options);
         difference.objects = objects;
         let mut out = io::BufWriter::new(stdout().lock());
@@ -112,7 +112,7 @@ impl Diff {
             }
         }
         out.flush()?;
-        let breaks = if self.strict {
+        let breaks = if self.all_crd_changes {
             difference.breaks_crds() || !difference.immutable_fields.is_empty()
         } else {
             difference.breaks()
@@ -134,7 +134,7 @@ impl Diff {
         }
         let (mut packages, _) = resolve(&blobs);
         load::select([&mut packages], self.versions.package.as_deref())?;
-        let options = diff::Options { strict: self.strict, ..diff::Options::default() };
+        let options = diff::Options { strict: self.all_crd_changes, ..diff::Options::default() };
         let found = edges::breaking(&packages, &available.with(kept), self.channel.as_deref(), &options)?;
         if found.available == 0 {
             bail!(

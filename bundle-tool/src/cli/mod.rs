@@ -67,13 +67,19 @@ mod validate;
 mod verify;
 mod versions;
 
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use oci_images::open_files;
 
 pub use exit::Exit;
 use exit::{is_broken_pipe, print_error};
+
+use crate::terminal::HEADING;
 
 /// Package Kubernetes operators for OLM: generate, validate and push bundles, and build file-based catalogs
 #[derive(Debug, Parser)]
@@ -91,6 +97,57 @@ struct Cli {
     color: crate::terminal::Color,
     #[command(subcommand)]
     command: Command,
+}
+
+/// The groups of commands in the help, in its order. Each command is in one of them.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Start here", &["init", "generate", "validate", "push", "run"]),
+    ("Bundles", &["fix", "explain", "rules", "support", "diff", "render", "scorecard"]),
+    ("Catalogs", &["catalog", "serve"]),
+    ("Images", &["copy", "mirror", "inspect", "attest", "verify", "login", "logout", "auth", "registry"]),
+    ("Clusters", &["olm", "doctor", "test", "cleanup"]),
+    ("Projects", &["create", "edit", "update", "migrate-project", "operator-sdk", "opm"]),
+    ("Editors and shells", &["lsp", "completions", "man"]),
+];
+
+/// Returns the command line, with its commands in groups.
+fn command() -> clap::Command {
+    let command = Cli::command();
+    let mut help = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    for (group, names) in GROUPS {
+        let heading = HEADING.underline();
+        // Writing to a string does not fail.
+        let _ = write!(help, "\n{heading}{group}:{heading:#}\n");
+        for name in *names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(help, "  {HEADING}{name:<15}{HEADING:#}  {about}");
+        }
+    }
+    help.push_str("\n{options-heading}\n{options}{after-help}");
+    command.help_template(help)
+}
+
+/// Returns the arguments of a call as a plugin of kubectl: `kubectl olm install` is `bundle-tool olm install`, and `kubectl olm doctor`
+/// is `bundle-tool doctor`.
+fn kubectl_plugin(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_of_olm =
+        |name: &OsString| ["install", "status", "uninstall", "migrate"].iter().any(|own| name == own);
+    if arguments.get(1).is_some_and(is_of_olm) {
+        arguments.insert(1, "olm".into());
+    }
+    arguments
+}
+
+/// Adds what a command line of operator-sdk or opm is here to the error that the program has no such command.
+fn other_tool(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(words) = arguments[1..].iter().map(|word| word.to_str()).collect::<Option<Vec<_>>>()
+        && let Some(hint) = dropin::hint(&words)
+    {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+    error
 }
 
 const EXAMPLES: &str = "\
@@ -112,21 +169,22 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
-    /// Write signatures, software bills of materials and provenance for files
+    /// Write SBOMs, provenance and signatures for files
     Attest(attest::Attest),
     /// Explain the credentials for registries
     Auth(auth::Auth),
     /// Work with file-based catalogs
     Catalog(catalog::Catalog),
-    /// Remove an operator: its subscription, CSV and catalog
+    /// Remove an installed operator
     ///
     /// Keeps the CRDs and their objects unless you set --delete-crds, which deletes them while the operator still runs, so
     /// that the operator can remove its finalizers. What OLM v1 installed is removed only with --delete-crds, because its
     /// CRDs are deleted with it. Waits until everything is gone, and reports what blocks a deletion.
     Cleanup(cleanup::Cleanup),
     /// Print completions for a shell
+    #[command(alias = "completion")]
     Completions(completions::Completions),
-    /// Copy an image, or an index with the images of all platforms, from one place to another
+    /// Copy an image with all its platforms
     ///
     /// SOURCE and TARGET are names of images in registries, oci:DIR, oci-archive:FILE or docker-archive:FILE; a name
     /// after the path, as in oci:DIR:NAME, chooses one of several images. Manifests are copied byte for byte, so the
@@ -136,7 +194,7 @@ enum Command {
     Copy(copy::Copy),
     /// Add an API or a webhook to a project
     Create(create::Create),
-    /// Show what an upgrade from one bundle to another changes and breaks
+    /// Show what an upgrade changes and breaks
     ///
     /// Compares CRDs as OLM v1 does before it upgrades, and permissions, install modes, webhooks, required APIs,
     /// images, descriptors and size.
@@ -172,7 +230,7 @@ enum Command {
     Fix(fix::Fix),
     /// Generate bundles, base CSVs and submissions
     Generate(generate::Generate),
-    /// Create a project for an operator in Rust
+    /// Create an operator project in Rust, or package an existing operator
     ///
     /// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory,
     /// which must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. PROJECT and
@@ -184,7 +242,7 @@ enum Command {
     ///
     /// Exit status: 0 on success, 2 on an error, with nothing written.
     Init(init::Init),
-    /// Describe an image: platforms, configuration, labels, layers, signatures and other referrers
+    /// Describe an image and what refers to it
     ///
     /// For an index, every platform is listed and one image is described. The labels of a bundle image are compared
     /// with its metadata/annotations.yaml. With --against, the files and labels are compared with a bundle directory.
@@ -216,14 +274,6 @@ enum Command {
     Lsp(lsp::Lsp),
     /// Write manual pages for all commands to a directory
     Man(man::Man),
-    /// Plan the move of operators from OLM v0 to OLM v1
-    ///
-    /// Reports what blocks the move (the rules of the suite `olmv1`, and the state of an installation), the manifests
-    /// to apply, and which objects of OLM v0 to delete, in which order. CRDs and their objects are kept. Nothing is changed on
-    /// the cluster.
-    ///
-    /// Exit status: 0 if everything can be moved, 1 if something is blocked, 2 if the plan cannot be made.
-    Migrate(migrate::Migrate),
     /// Replace calls of operator-sdk and opm in a project
     ///
     /// Finds the command lines of operator-sdk and opm in Makefiles, shell scripts, GitHub workflows, GitLab CI, Tekton tasks and
@@ -234,7 +284,7 @@ enum Command {
     /// Exit status: 0 on success, 2 if DIR contains no call of these tools, or if a file cannot be read or written; nothing
     /// is written then.
     MigrateProject(migrate_project::MigrateProject),
-    /// Mirror bundles and catalogs with all their related images into another registry or an OCI layout
+    /// Mirror bundles and catalogs with all their related images
     ///
     /// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the
     /// deployments of the bundles, for all platforms and byte for byte. quay.io/example/app becomes TARGET/example/app,
@@ -264,7 +314,7 @@ enum Command {
     /// Accepts the command line of opm 1.73 for file-based catalogs: flags, defaults, exit status and output. A link to
     /// bundle-tool with the name opm does the same. `$BUNDLE_TOOL_OPM_VERSION` sets the version that `version` prints.
     Opm(dropin::Opm),
-    /// Build an image and push it to a registry, or write it to an OCI layout
+    /// Build and push images of operators, bundles and catalogs
     ///
     /// The same input gives the same digest on every machine. Prints the image's name by digest.
     Push(push::Push),
@@ -276,7 +326,7 @@ enum Command {
     Render(render::Render),
     /// List the rules with their severities and suites
     Rules(rules::Rules),
-    /// Install a bundle on a cluster with OLM, and explain what goes wrong
+    /// Install a bundle on a cluster, and explain what goes wrong
     Run(run::Run),
     /// Run operator-sdk's scorecard on a bundle
     ///
@@ -306,7 +356,7 @@ enum Command {
     /// Prints its address on standard output when it is ready to serve (with --http, also the URL on a second line) and
     /// runs until SIGINT or SIGTERM, after which calls in progress have 10 seconds to complete.
     Serve(serve::Serve),
-    /// Show which versions of Kubernetes and OpenShift bundles install on
+    /// Show which versions of Kubernetes bundles install on
     ///
     /// Validates each bundle for every version, and prints a matrix with the reasons why versions reject the bundle, and with
     /// the APIs that are deprecated or removed. A version that a bundle does not claim with spec.minKubeVersion or its
@@ -317,7 +367,7 @@ enum Command {
     Support(support::Support),
     /// Test operators on a cluster with OLM
     Test(test::Test),
-    /// Merge the scaffold of this version of bundle-tool into a project
+    /// Merge this version's scaffold into a project
     ///
     /// Compares what was last scaffolded (.scaffold.yaml) with what this version would write, and merges the difference
     /// into the project's files. Your edits and deletions are preserved. The copy of operator-runtime is not
@@ -328,7 +378,7 @@ enum Command {
     /// Exit status: 0 on success, 1 if a file was merged with conflicts or an edited file of the copy is outdated, 2 on
     /// an error, with nothing written.
     Update(update::Update),
-    /// Validate bundles against the API server's and OLM's rules
+    /// Validate bundles and catalogs
     ///
     /// For a catalog repository, all bundles in operators/NAME/VERSION and all catalogs in catalogs/vX.Y are validated.
     /// File-based catalogs are validated as by `catalog validate`.
@@ -340,7 +390,10 @@ enum Command {
     /// Exit status: 0 if no finding is an error, 1 if one is, 2 if a REF could not be read, or if --online could not
     /// look up any image.
     Validate(validate::Validate),
-    /// Verify that an image in a registry, or a file, is signed with a key
+    /// Print the version, as --version
+    #[command(hide = true)]
+    Version,
+    /// Verify that an image or a file is signed with a key
     ///
     /// Looks for signatures of the image in the format of cosign (the tag sha256-DIGEST.sig), and prints the signed
     /// documents, one per line. The signature must be made with the key and name the digest of the image, or of the
@@ -368,7 +421,15 @@ pub fn main() -> ExitCode {
     if all_versions_are_requested() {
         return verbose_version();
     }
-    let cli = Cli::parse();
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    if is_called("kubectl-olm") {
+        arguments = kubectl_plugin(arguments);
+    }
+    let cli = match command().try_get_matches_from(&arguments).and_then(|found| Cli::from_arg_matches(&found))
+    {
+        Ok(cli) => cli,
+        Err(error) => other_tool(error, &arguments).exit(),
+    };
     cli.color.apply();
     let result = match cli.command {
         Command::OperatorSdk(command) => return command.run(),
@@ -468,7 +529,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Auth(command) => command.run(),
         Command::Catalog(command) => command.run(),
         Command::Cleanup(command) => command.run(),
-        Command::Completions(command) => command.run(Cli::command()),
+        Command::Completions(command) => command.run(self::command()),
         Command::Copy(command) => command.run(),
         Command::Create(command) => command.run(),
         Command::Diff(command) => command.run(),
@@ -478,7 +539,6 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Fix(command) => command.run(),
         Command::Init(command) => command.run(),
         Command::Man(command) => command.run(Cli::command()),
-        Command::Migrate(command) => command.run(),
         Command::MigrateProject(command) => command.run(),
         Command::Olm(command) => command.run(),
         Command::OperatorSdk(_) | Command::Opm(_) => {
@@ -502,5 +562,25 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Update(command) => command.run(),
         Command::Validate(command) => command.run(),
         Command::Verify(command) => command.run(),
+        Command::Version => {
+            writeln!(std::io::stdout(), "bundle-tool {}", env!("CARGO_PKG_VERSION"))?;
+            Ok(Exit::Success)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group_of_the_help() {
+        let command = Cli::command();
+        let mut commands: Vec<&str> =
+            command.get_subcommands().filter(|one| !one.is_hide_set()).map(clap::Command::get_name).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        commands.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, commands);
     }
 }

@@ -12,6 +12,7 @@ use super::cluster::{Connection, Printer, ReadTimeout, within};
 use super::exit::Exit;
 use super::format::{Format, OutputOption};
 use super::images::duration;
+use super::migrate::Migrate;
 use super::runtime::runtime;
 use crate::terminal::{NOTE, stderr};
 use kube_yaml::text::{printable, write_json};
@@ -35,6 +36,14 @@ pub(crate) struct Olm {
 #[derive(Debug, Subcommand)]
 enum Command {
     Install(Install),
+    /// Plan the move of operators from OLM v0 to OLM v1
+    ///
+    /// Reports what blocks the move (the rules of the suite `olmv1`, and the state of an installation), the manifests
+    /// to apply, and which objects of OLM v0 to delete, in which order. CRDs and their objects are kept. Nothing is changed on
+    /// the cluster.
+    ///
+    /// Exit status: 0 if everything can be moved, 1 if something is blocked, 2 if the plan cannot be made.
+    Migrate(Migrate),
     Status(ShowStatus),
     Uninstall(Uninstall),
 }
@@ -43,6 +52,7 @@ impl Olm {
     pub(crate) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Install(command) => runtime()?.block_on(command.install()),
+            Command::Migrate(command) => command.run(),
             Command::Status(command) => runtime()?.block_on(command.show()),
             Command::Uninstall(command) => runtime()?.block_on(command.uninstall()),
         }

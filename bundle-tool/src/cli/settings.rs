@@ -46,7 +46,7 @@ pub(crate) struct LevelOptions {
     deny: Vec<String>,
     /// Settings to use for all bundles and catalogs [default: the nearest bundle-tool.toml in or above each directory]
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
-    config_file: Option<PathBuf>,
+    config: Option<PathBuf>,
     /// Ignore all bundle-tool.toml files
     #[arg(long)]
     no_config: bool,
@@ -108,7 +108,7 @@ impl LevelOptions {
                 levels.push((id.clone(), level));
             }
         }
-        let source = match &self.config_file {
+        let source = match &self.config {
             Some(path) => Source::File(path.clone()),
             None if self.no_config => Source::None,
             None => Source::Nearest,

@@ -211,8 +211,9 @@ fn run_bundle_rejects_labels_that_differ_from_annotations() {
 
 #[test]
 fn doctor_reads_a_must_gather() {
-    let gather =
-        |arguments: &[&str]| tool(&[&["doctor", "--from"], arguments].concat(), Path::new("/nonexistent"));
+    let gather = |arguments: &[&str]| {
+        tool(&[&["doctor", "--must-gather"], arguments].concat(), Path::new("/nonexistent"))
+    };
     let directory = tempfile::tempdir().unwrap();
     let namespace = directory.path().join("namespaces/ns");
     std::fs::create_dir_all(&namespace).unwrap();

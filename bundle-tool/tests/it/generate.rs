@@ -130,7 +130,8 @@ fn check_prints_the_difference_and_touches_nothing() {
     assert!(!project.path("bundle").exists());
     project.run(&[]).success();
     let before = project.files();
-    let changed = project.run(&["--check", "--image", "quay.io/example/lake=quay.io/other/lake:v2"]).code(1);
+    let changed =
+        project.run(&["--check", "--replace-image", "quay.io/example/lake=quay.io/other/lake:v2"]).code(1);
     let diff = stdout(&changed);
     assert!(diff.contains("-                image: quay.io/example/lake:v1\n"), "{diff}");
     assert!(diff.contains("+                image: quay.io/other/lake:v2\n"), "{diff}");

@@ -1,5 +1,7 @@
 //! `packaging/install.sh`: what it installs, and that it installs nothing that does not have its checksum.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -28,7 +30,7 @@ fn release(directory: &Path) -> bool {
         assert!(status.success());
         let digest = Sha256::digest(fs::read(directory.join(&name)).unwrap());
         let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        sums.push_str(&format!("{digest}  {name}\n"));
+        let _ = writeln!(sums, "{digest}  {name}");
     }
     fs::write(directory.join("SHA256SUMS"), sums).unwrap();
     if Command::new("curl").arg("--version").output().is_err() {
@@ -108,4 +110,101 @@ fn arguments_are_checked_before_anything_is_downloaded() {
     let output = Command::new("sh").arg(script()).env_remove("BUNDLE_TOOL_RELEASE").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("belongs to no release"), "{}", text(&output.stderr));
+}
+
+/// Packs a release of the program under test, which a script calls, as it is large.
+fn pack(directory: &Path, target: &Path) -> Output {
+    let program = directory.join("program");
+    fs::write(&program, format!("#!/bin/sh\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_bundle-tool"))).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/release"))
+        .arg(target)
+        .arg(format!("x86_64-unknown-linux-musl={}", program.display()))
+        .env("REPOSITORY", "https://forge.example.com/org/bundle-tool/")
+        .env("SOURCE_DATE_EPOCH", "1700000000")
+        .env_remove("IMAGE")
+        .env_remove("SIGNING_KEY")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn release_is_reproducible_complete_and_installed_by_its_script() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = |target: &Path| -> BTreeMap<String, Vec<u8>> {
+        let output = pack(directory.path(), target);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let files = fs::read_dir(target).unwrap().map(|entry| entry.unwrap());
+        files.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap())).collect()
+    };
+    let release = directory.path().join("release");
+    let first = files(&release);
+    let second = files(&directory.path().join("again"));
+    let different: Vec<_> = first.iter().filter(|(name, bytes)| second.get(*name) != Some(bytes)).collect();
+    assert!(
+        different.is_empty() && first.len() == second.len(),
+        "{:?}",
+        different.iter().map(|(name, _)| name)
+    );
+
+    let archive = "bundle-tool-linux-amd64.tar.gz";
+    let digest: String = Sha256::digest(&first[archive]).iter().map(|byte| format!("{byte:02x}")).collect();
+    let url = format!(
+        "https://forge.example.com/org/bundle-tool/releases/download/v{}/{archive}",
+        env!("CARGO_PKG_VERSION")
+    );
+    for name in ["bundle-tool.rb", "krew.yaml"] {
+        let file = text(&first[name]);
+        assert!(file.contains(&digest) && file.contains(&url), "{name}: {file}");
+        // Other platforms were not built.
+        assert!(!file.contains("darwin") && !file.contains("arm64"), "{name}: {file}");
+    }
+    for name in ["bundle-tool.rb", "krew.yaml", "aqua.yaml", "install.sh"] {
+        assert!(
+            !text(&first[name]).contains("@REPOSITORY@") && !text(&first[name]).contains("@VERSION@"),
+            "{name}"
+        );
+    }
+    for name in
+        ["SHA256SUMS", "bundle-tool-image.tar", "bundle-tool.spdx.json", "notes.md", "provenance.json"]
+    {
+        assert!(first.contains_key(name), "{name} is missing");
+    }
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        let target = directory.path().join("bin");
+        let output = Command::new("sh")
+            .arg(release.join("install.sh"))
+            .args(["--to", target.to_str().unwrap()])
+            .env("BUNDLE_TOOL_RELEASE", format!("file://{}", release.display()))
+            .output()
+            .unwrap();
+        // Without curl, the tests above are skipped and listed.
+        if Command::new("curl").arg("--version").output().is_ok() {
+            let expected = format!("bundle-tool {}\n", env!("CARGO_PKG_VERSION"));
+            assert!(text(&output.stdout).starts_with(&expected), "{}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
+fn release_without_a_repository_or_a_program_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let release = |program: &str, repository: &str| {
+        let output = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/release"))
+            .arg(directory.path().join("release"))
+            .arg(program)
+            .env("REPOSITORY", repository)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(!directory.path().join("release").exists());
+        text(&output.stderr)
+    };
+    insta::assert_snapshot!(release("x86_64-unknown-linux-musl=/bin/sh", ""), @"error: REPOSITORY is not set, and Cargo.toml names none: set it to the URL of the repository
+");
+    let url = "https://forge.example.com/org/bundle-tool";
+    insta::assert_snapshot!(release("x86_64-unknown-linux-musl=/nosuch", url), @"error: /nosuch does not exist: packaging/build x86_64-unknown-linux-musl builds it
+");
+    insta::assert_snapshot!(release("x86_64-unknown-linux-musl=/bin/false", url), @"error: none of the programs prints `bundle-tool 0.0.1` here
+");
 }

@@ -105,7 +105,7 @@ fn nearest_settings_file_applies() {
     let other = dir.path().join("other.toml");
     fs::write(&other, "[rules]\nunsupported-kind = \"allow\"\n").unwrap();
     let other = other.to_str().unwrap();
-    assert_eq!(findings(&bundle, &["--config-file", other]), one(RULE, "error", Some("rule")));
+    assert_eq!(findings(&bundle, &["--config", other]), one(RULE, "error", Some("rule")));
     for (text, expected) in [
         (
             "[rules]\nunsupported-kin = \"allow\"\n",

@@ -27,7 +27,7 @@ use olm_catalog::validate::{Packages, resolve};
 
   # Draw a package, and highlight the upgrades from version 1.0.0
   bundle-tool catalog graph catalog --package my-operator --output svg \\
-    --from 1.0.0 > graph.svg
+    --installed 1.0.0 > graph.svg
 
   # Draw one channel with Graphviz
   bundle-tool catalog graph catalog --package my-operator --output dot |
@@ -44,9 +44,9 @@ pub(crate) struct Graph {
     channel: Option<String>,
     /// Installed bundle whose upgrades are highlighted: its name or version (svg only)
     #[arg(long, value_name = "BUNDLE|VERSION")]
-    from: Option<String>,
+    installed: Option<String>,
     /// Version of OLM whose upgrades are highlighted
-    #[arg(long, value_name = "VERSION", default_value = "v0", requires = "from")]
+    #[arg(long, value_name = "VERSION", default_value = "v0", requires = "installed")]
     olm: Resolver,
     #[command(flatten)]
     format: OutputOption<Output>,
@@ -95,9 +95,9 @@ impl Graph {
                 bail!("channel `{channel}` is not in the catalog");
             }
         }
-        if self.from.is_some() && self.format.output != Output::Svg {
+        if self.installed.is_some() && self.format.output != Output::Svg {
             bail!(
-                "--from requires --output svg; a page shows the upgrades from the bundle that is selected in it"
+                "--installed requires --output svg; a page shows the upgrades from the bundle that is selected in it"
             );
         }
         let text = match self.format.output {
@@ -130,7 +130,7 @@ impl Graph {
             Resolver::V0 => Olm::V0,
             Resolver::V1 => Olm::V1,
         };
-        let from = self.from.as_deref().map(|bundle| Installed { bundle, olm });
+        let from = self.installed.as_deref().map(|bundle| Installed { bundle, olm });
         Ok(graph::svg(linked, &Drawing { from })?)
     }
 }

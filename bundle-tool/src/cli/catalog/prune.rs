@@ -29,7 +29,7 @@ use olm_rules::Selection;
 #[command(after_long_help = "Examples:
   # Keep one package and one channel of another in a copy of the catalog
   bundle-tool catalog prune catalog --keep gizmo --keep gadget/stable \\
-    --to pruned
+    --output-dir pruned
 
   # Remove old versions of one package
   bundle-tool catalog prune catalog --keep 'gizmo@>=1.4.0'
@@ -48,7 +48,7 @@ pub(crate) struct Prune {
     default_channel: Vec<(String, String)>,
     /// Directory for the pruned catalog, which must be empty or not exist [default: change the catalog itself]
     #[arg(long, value_name = "DIR")]
-    to: Option<PathBuf>,
+    output_dir: Option<PathBuf>,
     /// Write the catalog even if it is invalid
     #[arg(long)]
     no_validate: bool,
@@ -76,7 +76,7 @@ impl Prune {
         let kept = prune(&packages, &self.keep, &defaults).with_context(failed)?;
         let changes = changes(&store, &kept)?;
         let files = store.changed(&changes, &[])?;
-        let is_written = match &self.to {
+        let is_written = match &self.output_dir {
             None => store.write(&mut lock, &self.catalog, files, self.no_validate)?,
             Some(to) => {
                 check_target(&self.catalog, to)?;

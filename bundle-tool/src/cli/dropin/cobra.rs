@@ -202,7 +202,7 @@ impl Command {
     }
 
     /// Returns the subcommand with a name or an alias.
-    fn find(&self, name: &str) -> Option<&'static Self> {
+    pub(super) fn find(&self, name: &str) -> Option<&'static Self> {
         self.commands.iter().find(|command| command.name == name || command.aliases.contains(&name))
     }
 }

@@ -157,6 +157,23 @@ pub(crate) struct NativeLine {
     pub(crate) added: Vec<String>,
 }
 
+impl NativeLine {
+    /// Returns the command line of `program` that replaces `words`.
+    pub(crate) fn text(&self, program: &str, words: &[Word]) -> String {
+        let mut parts = vec![program.to_owned()];
+        parts.extend(self.command.iter().chain(&self.moved).cloned());
+        for (word, edit) in words[self.replaced..].iter().zip(&self.edits) {
+            match edit {
+                Edit::Keep => parts.push(word.raw.clone()),
+                Edit::Replace(text) => parts.push(text.clone()),
+                Edit::Remove => {}
+            }
+        }
+        parts.extend(self.added.iter().cloned());
+        parts.join(" ")
+    }
+}
+
 /// Returns the flags of a command line that have the same names and meanings natively, with their values.
 pub(crate) fn same(matches: &Matches) -> impl Iterator<Item = (&'static str, &str)> {
     let native = match matches.command.native {

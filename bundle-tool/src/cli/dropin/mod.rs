@@ -71,6 +71,30 @@ pub(crate) fn run_as_called() -> Option<ExitCode> {
     Some(Tool::of_program(name)?.run(arguments.collect()))
 }
 
+/// Returns what a command line of operator-sdk or opm is in this program, if its first word is a command of one of them.
+pub(crate) fn hint(words: &[&str]) -> Option<String> {
+    let tool = Tool::ALL
+        .into_iter()
+        .find(|tool| words.first().is_some_and(|name| tool.root().find(name).is_some()))?;
+    let quoted = |word: &&str| Word {
+        raw: (*word).to_owned(),
+        text: (*word).to_owned(),
+        is_own: true,
+        has_variable: false,
+    };
+    let words: Vec<Word> = words.iter().map(quoted).collect();
+    let name = tool.name();
+    Some(match translate(tool, &words, &Project::default(), false) {
+        Translation::Native(line) => {
+            format!("this command of {name} is `{}`", line.text("bundle-tool", &words))
+        }
+        Translation::Unsupported(reason) => format!("a command of {name}: {reason}"),
+        Translation::Adapter(_) | Translation::Invalid(_) => {
+            format!("`bundle-tool {name}` accepts the command lines of {name}")
+        }
+    })
+}
+
 /// A tool whose command line is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tool {

@@ -128,7 +128,7 @@ const MIGRATE: Command = Command::leaf(
     &[OUTPUT, MIGRATE_LEVEL],
     render::migrate,
 )
-.without_native("`bundle-tool catalog migrate CATALOG --to DIR` also replaces `olm.bundle.object`");
+.without_native("`bundle-tool catalog migrate CATALOG --output-dir DIR` also replaces `olm.bundle.object`");
 
 const SERVE: Command = Command::leaf(
     "serve",

@@ -131,7 +131,7 @@ pub(crate) struct Bundle {
     prune: bool,
     /// Replace an image reference, given with or without its tag (repeatable)
     #[arg(long, value_name = "OLD=NEW")]
-    image: Vec<Rewrite>,
+    replace_image: Vec<Rewrite>,
     /// Replace tags with digests, read from bundle-tool.lock or else from the registries
     #[arg(long)]
     use_image_digests: bool,
@@ -302,7 +302,7 @@ impl Bundle {
                 .filter(|name| !name.is_empty())
                 .collect(),
             layout: project.layout,
-            images: self.image.clone(),
+            images: self.replace_image.clone(),
             upgrade: Upgrade {
                 replaces: self.replaces()?,
                 skips: self

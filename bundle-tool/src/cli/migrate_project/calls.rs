@@ -172,7 +172,7 @@ impl Context<'_> {
         let words: Vec<Word> = rest.iter().map(|(_, text)| plain(text)).collect();
         let outcome = match translate(tool, &words, self.project, false) {
             Translation::Native(line) => {
-                let line = native_line("bundle-tool", &line, &words);
+                let line = &line.text("bundle-tool", &words);
                 Outcome::Kept(format!(
                     "replace the list with the words of `{line}`, and use an image that contains bundle-tool"
                 ))
@@ -394,21 +394,6 @@ fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
     })
-}
-
-/// Returns a native command line.
-fn native_line(program: &str, line: &NativeLine, words: &[Word]) -> String {
-    let mut parts = vec![program.to_owned()];
-    parts.extend(line.command.iter().chain(&line.moved).cloned());
-    for (word, edit) in words[line.replaced..].iter().zip(&line.edits) {
-        match edit {
-            Edit::Keep => parts.push(word.raw.clone()),
-            Edit::Replace(text) => parts.push(text.clone()),
-            Edit::Remove => {}
-        }
-    }
-    parts.extend(line.added.iter().cloned());
-    parts.join(" ")
 }
 
 impl Call {

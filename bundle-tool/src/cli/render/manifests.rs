@@ -35,11 +35,11 @@ const SUGGESTED: &str = "/metadata/annotations/operatorframework.io~1suggested-n
 
   # Write a kustomize base of an operator that watches one namespace
   bundle-tool render manifests ./bundle --install-mode SingleNamespace=team-a \\
-    --output kustomize --directory base
+    --output kustomize --output-dir base
 
   # Write a Helm chart
   bundle-tool render manifests quay.io/example/gizmo-bundle:v1.2.0 \\
-    --output helm --directory charts/gizmo")]
+    --output helm --output-dir charts/gizmo")]
 pub(crate) struct RenderManifests {
     /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image
     #[arg(value_name = "REF")]
@@ -60,7 +60,7 @@ pub(crate) struct RenderManifests {
     output: Form,
     /// Directory to write to, which must be empty or not exist; without it, YAML is printed
     #[arg(long, value_name = "DIR", required_if_eq_any = [("output", "kustomize"), ("output", "helm")])]
-    directory: Option<PathBuf>,
+    output_dir: Option<PathBuf>,
     #[command(flatten)]
     registries: RegistryArgs,
 }
@@ -131,7 +131,7 @@ impl RenderManifests {
             Form::Helm => layout::helm(&rendered, &name),
             Form::Yaml => BTreeMap::from([(format!("{name}.yaml"), layout::stream(&rendered))]),
         };
-        if let Some(directory) = &self.directory {
+        if let Some(directory) = &self.output_dir {
             let is_empty = std::fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
             if !is_empty {
                 bail!("{} is not empty: choose a new directory", directory.display());

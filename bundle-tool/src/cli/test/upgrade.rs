@@ -88,7 +88,7 @@ pub(crate) struct TestUpgrade {
     install_mode: Option<InstallMode>,
     /// Keep the operator, its CRDs, the samples and the namespace
     #[arg(long, conflicts_with = "all_edges")]
-    keep: bool,
+    no_cleanup: bool,
     /// Continue even if a check fails
     #[arg(long)]
     force: bool,
@@ -260,7 +260,7 @@ impl Test<'_> {
     async fn all(&mut self, edges: Vec<Edge>, upgrades: &mut [Upgrade]) -> Option<Stopped> {
         for (edge, upgrade) in edges.into_iter().zip(upgrades) {
             let result = self.edge(edge, upgrade).await;
-            let removed = if self.command.keep { Ok(()) } else { self.remove().await };
+            let removed = if self.command.no_cleanup { Ok(()) } else { self.remove().await };
             self.printer.finish();
             let mut stopped = None;
             if let Err(error) = removed {
