@@ -64,11 +64,13 @@ fn package_of(csv: &str) -> &str {
 /// The base: the package's CSV of the input, or that of the kustomize directory, or a bare one.
 ///
 /// # Errors
-/// The kustomize directory's CSV does not fit its type, or the input holds two of the package.
+/// The kustomize directory's CSV does not fit its type, or the input holds two of the package or those of several packages, of which
+/// operator-sdk uses the first of the package.
 pub(crate) fn choose(
     package: &str,
     collected: &Collected,
     kustomize: Option<&Document>,
+    is_of_sdk: bool,
     report: &mut GenerateReport,
 ) -> Result<Item, Error> {
     let prefix = format!("{package}.");
@@ -80,7 +82,7 @@ pub(crate) fn choose(
         collected.csvs.iter().map(|csv| package_of(csv.name()).to_owned()).collect();
     packages.sort();
     packages.dedup();
-    if packages.len() > 1 {
+    if packages.len() > 1 && !is_of_sdk {
         return Err(Error::Packages(packages));
     }
     let mut chosen: Option<&Item> = None;
@@ -97,6 +99,12 @@ pub(crate) fn choose(
                 ),
             );
         } else if let Some(first) = chosen {
+            if is_of_sdk {
+                let title = report.title(csv.source);
+                report.record(csv.source, ObjectOutcome::Omitted("another CSV is the base".to_owned()));
+                report.warn(csv.source, format!("{title} was omitted: another one is the base"));
+                continue;
+            }
             return Err(Error::Duplicate {
                 kind: "ClusterServiceVersion of the package",
                 name: package.to_owned(),
@@ -166,8 +174,11 @@ pub(crate) fn bare(package: &str) -> Json {
     })
 }
 
-/// `Memcached Operator` of `memcached-operator`, `Flight Ticket` of `FlightTicket`.
-pub(crate) fn display_name(name: &str) -> String {
+/// Returns a name as capitalized words: `Memcached Operator` for `memcached-operator`, `Flight Ticket` for `FlightTicket`.
+///
+/// Source: `GetDisplayName` in `internal/util/k8sutil` of operator-sdk v1.42.
+#[must_use]
+pub fn display_name(name: &str) -> String {
     let words = name.split(['.', '-', '_', ' ']).map(str::trim).filter(|word| !word.is_empty());
     let mut out = String::new();
     for word in words {
@@ -217,6 +228,7 @@ mod tests {
             ("memcached-operator", "Memcached Operator"),
             ("another-_AppOperator_againTwiceThrice More", "Another App Operator Again Twice Thrice More"),
             ("API", "API"),
+            ("MemcachedRS", "Memcached RS"),
             ("a.b", "A B"),
         ] {
             assert_eq!(display_name(name), title);

@@ -9,7 +9,7 @@ use super::makefile;
 use super::shell::{self, Command};
 use super::variables::{Definition, Program, Variables};
 use super::wrappers;
-use crate::cli::dropin::{Edit, NativeLine, Project, Tool, Translation, Word, translate};
+use crate::cli::dropin::{Edit, NativeLine, ProjectFacts, Tool, Translation, Word, translate};
 
 /// The maximum number of words of a call, with those of its variables.
 const MAX_WORDS: usize = 1000;
@@ -120,7 +120,7 @@ pub(super) enum Found {
 pub(super) struct Context<'p> {
     pub(super) files: &'p [File],
     pub(super) variables: &'p Variables,
-    pub(super) project: &'p Project,
+    pub(super) project: &'p ProjectFacts,
 }
 
 impl Context<'_> {

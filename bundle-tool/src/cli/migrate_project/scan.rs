@@ -10,12 +10,12 @@ use super::report::Note;
 use super::shell::{self, Command, Dialect};
 use super::variables::{Definition, Variables};
 use super::{dockerfile, yaml};
-use crate::cli::dropin::{Project, Tool};
+use crate::cli::dropin::{ProjectFacts, Tool};
 
 /// What is found in the files of a project.
 pub(crate) struct Scan<'p> {
     pub(crate) files: &'p [File],
-    pub(crate) project: &'p Project,
+    pub(crate) project: &'p ProjectFacts,
     /// The Makefiles among the files.
     pub(crate) makefiles: Vec<Option<Makefile>>,
     pub(crate) variables: Variables,
@@ -24,7 +24,7 @@ pub(crate) struct Scan<'p> {
 }
 
 impl<'p> Scan<'p> {
-    pub(crate) fn new(files: &'p [File], project: &'p Project, notes: Vec<Note>) -> Self {
+    pub(crate) fn new(files: &'p [File], project: &'p ProjectFacts, notes: Vec<Note>) -> Self {
         let mut variables = Variables::default();
         let mut makefiles = Vec::with_capacity(files.len());
         for (file, content) in files.iter().enumerate() {

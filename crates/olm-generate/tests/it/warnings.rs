@@ -53,7 +53,7 @@ fn warnings(documents: &[&str]) -> (Vec<String>, Json, Generated) {
     let generated = made(&[&[BASE], documents].concat()).unwrap();
     let notes = generated.report.notes.iter();
     let warnings = notes.filter(|note| note.severity == Severity::Warning).map(|note| note.message.clone());
-    let csv = parse(&generated.files[&generated.csv]).documents[0].root().to_json();
+    let csv = parse(&generated.files[&generated.manifests[0]]).documents[0].root().to_json();
     (warnings.collect(), csv, generated)
 }
 
@@ -237,6 +237,6 @@ fn missing_base_is_reported_and_not_invented() {
         note.severity == Severity::Warning && note.message.contains("spec.description, spec.icon"),
         "{note:?}"
     );
-    let csv = String::from_utf8(generated.files[&generated.csv].clone()).unwrap();
+    let csv = String::from_utf8(generated.files[&generated.manifests[0]].clone()).unwrap();
     assert!(!csv.contains("your") && !csv.contains("TODO") && !csv.contains("placeholder"), "{csv}");
 }

@@ -6,7 +6,5 @@ mod definitions;
 mod lexer;
 mod markers;
 mod parser;
-mod project;
 
 pub(crate) use definitions::apply;
-pub(crate) use project::resources;

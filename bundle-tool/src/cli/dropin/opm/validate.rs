@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use serde_json::{Value as Json, json};
 
 use super::super::cobra::Matches;
-use super::super::equivalent::{Becomes, NativeCommand};
+use super::super::native::{Becomes, NativeCommand};
 use super::super::{Status, UsageError, log};
 use super::output::INSECURE;
 use crate::cli::catalog::validate::validate;

@@ -1,0 +1,3 @@
+//! `operator-sdk bundle validate`.
+
+use super::*;
