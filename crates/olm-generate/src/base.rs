@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::error::Error;
 use super::input::{self, Collected, Item};
 use super::json::{entries, map_mut, text};
+use super::merge;
 use super::options::{Options, Origin};
 use super::report::{GenerateReport, ObjectOutcome};
 use olm_model::{Document, names};
@@ -119,12 +120,17 @@ pub(crate) fn choose(
     if let Some(csv) = chosen {
         return Ok(csv.clone());
     }
-    let base = bare(package);
+    let mut base = bare(package);
+    let lack = if is_of_sdk {
+        merge::overlay(&mut base, &placeholder_base(package));
+        "placeholders".to_owned()
+    } else {
+        format!("no {}", missing(&base).join(", "))
+    };
     report.warn_at(
         None,
         format!(
-            "no base ClusterServiceVersion found, so the CSV has no {}; create one with `bundle-tool generate manifests`, or add one to the input",
-            missing(&base).join(", ")
+            "no base ClusterServiceVersion found, so the CSV has {lack}; create one with `bundle-tool generate manifests`, or add one to the input"
         ),
     );
     Ok(Item { source: usize::MAX, json: base })
@@ -170,6 +176,40 @@ pub(crate) fn bare(package: &str) -> Json {
             ],
             "maturity": "alpha",
             "version": "0.0.0",
+        },
+    })
+}
+
+/// Returns the base CSV of a package that has none, with operator-sdk's placeholders for what is not known. The native commands write
+/// no placeholders, so that none is published.
+///
+/// Source: `New` in `internal/generate/clusterserviceversion/bases` of operator-sdk v1.42.
+#[must_use]
+pub fn placeholder_base(package: &str) -> Json {
+    let display = display_name(package);
+    json!({
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {
+            "name": format!("{package}.v0.0.0"),
+            "namespace": "placeholder",
+            "annotations": { "capabilities": "Basic Install", "alm-examples": "[]" },
+        },
+        "spec": {
+            "displayName": display,
+            "description": format!("{display} description. TODO."),
+            "provider": { "name": "Provider Name", "url": "https://your.domain" },
+            "maintainers": [{ "name": "Maintainer Name", "email": "your@email.com" }],
+            "links": [{ "name": display, "url": format!("https://{package}.domain") }],
+            "maturity": "alpha",
+            "keywords": [package],
+            "icon": [{ "base64data": "", "mediatype": "" }],
+            "installModes": [
+                { "type": "OwnNamespace", "supported": false },
+                { "type": "SingleNamespace", "supported": false },
+                { "type": "MultiNamespace", "supported": false },
+                { "type": "AllNamespaces", "supported": true },
+            ],
         },
     })
 }

@@ -76,7 +76,7 @@ mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use base::{check_package_name, display_name};
+pub use base::{check_package_name, display_name, placeholder_base};
 pub use csv::created_at;
 pub use error::Error;
 pub use input::decode_csv;

@@ -121,7 +121,8 @@ fn output_of_generate_bundle_is_that_of_operator_sdk() {
     let facts = [
         "+bundle/community/README.md kept",
         "+bundle/metadata/annotations.yaml test.config.v1: tests/scorecard/",
-        "!warning: no base ClusterServiceVersion found",
+        "!warning: no base ClusterServiceVersion found, so the CSV has placeholders",
+        "+bundle/manifests/gitops-operator.clusterserviceversion.yaml email: your@email.com",
     ];
     assert_eq!(check("output", &run, 0, &facts), Vec::<String>::new());
     let quiet = sandbox.run("output", "cat mixed.yaml | operator-sdk generate bundle -q --overwrite=false");

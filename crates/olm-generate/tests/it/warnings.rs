@@ -192,6 +192,23 @@ fn volume_that_olm_mounts_itself_is_removed() {
 }
 
 #[test]
+fn webhook_whose_service_selects_several_deployments_is_reported() {
+    let documents = serving("/other");
+    let second = DEPLOYMENT.replace("name: pond,", "name: second,");
+    let third = second.replace("name: second,", "name: third,").replace("{app: pond}", "{app: other}");
+    let mut documents: Vec<&str> =
+        documents.iter().map(String::as_str).filter(|text| !text.contains("cert-manager")).collect();
+    documents.extend([third.as_str(), WEBHOOK]);
+    let (found, ..) = warnings(&documents);
+    assert!(!found.iter().any(|warning| warning.contains("selects the pods")), "{found:?}");
+    documents.push(&second);
+    let (found, csv, _) = warnings(&documents);
+    let warning = "webhook v.pond.io: Service `hook` selects the pods of Deployments `pond` and `second`, but the CSV names only `pond`";
+    assert!(found.iter().any(|other| other.starts_with(warning)), "{found:?}");
+    assert_eq!(csv["spec"]["webhookdefinitions"][0]["deploymentName"], "pond");
+}
+
+#[test]
 fn volume_of_a_certificate_elsewhere_is_reported() {
     for (path, webhook, part) in [
         ("/certs", Some(WEBHOOK), "read it from there, and remove the volume"),

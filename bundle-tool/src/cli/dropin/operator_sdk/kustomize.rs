@@ -19,7 +19,7 @@ use super::golang;
 use super::supported_project;
 use crate::cli::generate::notes;
 use kube_yaml::{Tree, Value};
-use olm_generate::{Document, GenerateReport, decode_csv, display_name};
+use olm_generate::{Document, GenerateReport, decode_csv, placeholder_base};
 use olm_model::disk::file;
 
 /// The default input and output directory.
@@ -173,37 +173,6 @@ fn prepare(csv: &mut Json) {
             install.insert("spec".to_owned(), json!({ "deployments": null }));
         }
     }
-}
-
-/// Returns the base CSV of a project that has none, with operator-sdk's placeholders for what is not known. The native command
-/// writes no placeholders, so that none is published.
-fn placeholder_base(package: &str) -> Json {
-    let display = display_name(package);
-    json!({
-        "apiVersion": "operators.coreos.com/v1alpha1",
-        "kind": "ClusterServiceVersion",
-        "metadata": {
-            "name": format!("{package}.v0.0.0"),
-            "namespace": "placeholder",
-            "annotations": { "capabilities": "Basic Install", "alm-examples": "[]" },
-        },
-        "spec": {
-            "displayName": display,
-            "description": format!("{display} description. TODO."),
-            "provider": { "name": "Provider Name", "url": "https://your.domain" },
-            "maintainers": [{ "name": "Maintainer Name", "email": "your@email.com" }],
-            "links": [{ "name": display, "url": format!("https://{package}.domain") }],
-            "maturity": "alpha",
-            "keywords": [package],
-            "icon": [{ "base64data": "", "mediatype": "" }],
-            "installModes": [
-                { "type": "OwnNamespace", "supported": false },
-                { "type": "SingleNamespace", "supported": false },
-                { "type": "MultiNamespace", "supported": false },
-                { "type": "AllNamespaces", "supported": true },
-            ],
-        },
-    })
 }
 
 /// Returns the kustomization of a project that has none.
