@@ -247,7 +247,7 @@ struct Shorts(BTreeMap<char, String>);
 impl Shorts {
     fn of(words: &[&str]) -> Self {
         let command = native_command(words);
-        let arguments = command.iter().flat_map(clap::Command::get_arguments);
+        let arguments = command.into_iter().flat_map(clap::Command::get_arguments);
         let pair = |argument: &clap::Arg| Some((argument.get_short()?, argument.get_long()?.to_owned()));
         Self(arguments.filter_map(pair).collect())
     }

@@ -339,11 +339,16 @@ impl Context<'_> {
             Translation::Unsupported(reason) | Translation::Invalid(reason) => Outcome::Kept(reason),
         };
         Some(match (outcome, call.place) {
-            (Outcome::Native(_) | Outcome::Adapter(_), Place::ToolImage) => Outcome::Kept(
-                "runs in an image of the tool, which does not contain bundle-tool; `bundle-tool push catalog DIR IMAGE` and \
-                 `push bundle DIR IMAGE` push images without a Dockerfile"
-                    .to_owned(),
-            ),
+            (Outcome::Native(_) | Outcome::Adapter(_), Place::ToolImage) => {
+                let instead = if self.files[call.file].kind == Kind::Dockerfile {
+                    "`bundle-tool push catalog DIR IMAGE` and `push bundle DIR IMAGE` push images without a Dockerfile"
+                } else {
+                    "use an image that contains it"
+                };
+                Outcome::Kept(format!(
+                    "runs in an image of the tool, which does not contain bundle-tool; {instead}"
+                ))
+            }
             (outcome, _) => outcome,
         })
     }

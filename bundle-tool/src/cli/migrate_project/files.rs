@@ -70,7 +70,7 @@ pub(super) struct Files {
 /// Reads the files of a project that mention operator-sdk or opm.
 ///
 /// # Errors
-/// There is no such directory, it has too many files, or one of them is not UTF-8.
+/// There is no such directory, or it has too many files.
 pub(super) fn read(directory: &Path) -> Result<Files> {
     if !directory.is_dir() {
         bail!("{} is not a directory; pass the directory of a project", directory.display());
@@ -116,10 +116,12 @@ pub(super) fn read(directory: &Path) -> Result<Files> {
             continue;
         }
         if entry.name.contains(char::REPLACEMENT_CHARACTER) {
-            bail!("{}: the name of the file is not UTF-8", directory.join(&entry.below).display());
+            files.notes.push(unread("the name of the file is not UTF-8"));
+            continue;
         }
         let Ok(text) = String::from_utf8(bytes) else {
-            bail!("{}: the file is not UTF-8", directory.join(&entry.below).display());
+            files.notes.push(unread("the file is not UTF-8"));
+            continue;
         };
         // The file that a link leads to is changed, not the link.
         let path = real_path(directory, &entry.name).with_context(failed)?;
