@@ -8,12 +8,14 @@
 
 mod cobra;
 mod equivalent;
+mod external_validator;
 mod images;
 mod log;
 mod native;
 mod operator_sdk;
 mod opm;
 mod registries;
+mod removed_apis;
 mod verdict;
 
 pub(crate) use equivalent::{Edit, NativeLine, Translation, Word, translate};

@@ -104,9 +104,9 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
     let found = verdict::of(bundle, &registries(matches, [bundle.as_str()])?, &options)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if output == "text" {
-        found.print_text(&mut out)?;
+        verdict::print_text(&found, &mut out)?;
     } else {
-        found.print_json(&mut out)?;
+        found.write(&mut out)?;
     }
     out.flush()?;
     if !found.passed() {

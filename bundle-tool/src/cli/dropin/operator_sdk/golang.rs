@@ -3,6 +3,7 @@
 //! The sources are parsed without the Go toolchain. Only type declarations are read; functions, constants and variables are skipped.
 
 mod definitions;
+mod error;
 mod lexer;
 mod markers;
 mod parser;
