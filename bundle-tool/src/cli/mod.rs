@@ -71,6 +71,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -497,12 +498,20 @@ fn run_native(arguments: &[std::ffi::OsString]) -> anyhow::Result<Exit> {
 }
 
 /// Returns the native command with a path. `--version` is the program itself.
-fn native_command(path: &[&str]) -> Option<clap::Command> {
-    let mut command = Cli::command();
-    command.build();
+fn native_command(path: &[&str]) -> Option<&'static clap::Command> {
     path.iter()
         .filter(|name| !name.starts_with('-'))
-        .try_fold(command, |command, name| command.find_subcommand(name).cloned())
+        .try_fold(built_command(), |command, name| command.find_subcommand(name))
+}
+
+/// Returns the tree of all commands, which takes milliseconds to build.
+fn built_command() -> &'static clap::Command {
+    static COMMAND: OnceLock<clap::Command> = OnceLock::new();
+    COMMAND.get_or_init(|| {
+        let mut command = Cli::command();
+        command.build();
+        command
+    })
 }
 
 /// Checks whether the program accepts a native command line: what follows its name.
@@ -510,7 +519,15 @@ fn native_command(path: &[&str]) -> Option<clap::Command> {
 /// # Errors
 /// The message of the error that it would print.
 fn parse_native(arguments: &[&str]) -> Result<(), String> {
-    match Cli::try_parse_from(std::iter::once(&"bundle-tool").chain(arguments)) {
+    // Only the command itself is copied, not the whole tree.
+    let mut command = built_command();
+    let mut rest = arguments;
+    while let [name, others @ ..] = rest
+        && let Some(found) = command.find_subcommand(name)
+    {
+        (command, rest) = (found, others);
+    }
+    match command.clone().try_get_matches_from(std::iter::once(&"bundle-tool").chain(rest)) {
         Err(error) if error.use_stderr() => Err(clap_message(&error)),
         _ => Ok(()),
     }

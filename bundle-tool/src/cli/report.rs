@@ -174,7 +174,7 @@ fn print(format: ReportFormat, run: &Run<'_>, style: Style, out: &mut impl Write
             summary(run, style, out)
         }
         ReportFormat::Json => olm_report::json(run.bundles, run.catalogs, unreadable, out),
-        ReportFormat::JsonAlpha1 => olm_report::alpha(subjects, unreadable, out),
+        ReportFormat::JsonAlpha1 => olm_report::sdk_json(subjects, unreadable, out),
         ReportFormat::Sarif => olm_report::sarif(subjects, unreadable, &describe, out),
         ReportFormat::Junit => olm_report::junit(subjects, unreadable, out),
         ReportFormat::Github => olm_report::github(subjects, unreadable, out),

@@ -17,7 +17,7 @@ pub(crate) use split::{Part, split};
 use anyhow::Result;
 
 use super::Status;
-use super::equivalent::{Native, NativeCommand};
+use super::native::{Native, NativeCommand};
 
 /// The type of a flag's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

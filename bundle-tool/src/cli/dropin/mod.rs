@@ -8,14 +8,18 @@
 
 mod cobra;
 mod equivalent;
+mod external_validator;
 mod images;
 mod log;
+mod native;
 mod operator_sdk;
 mod opm;
 mod registries;
+mod removed_apis;
 mod verdict;
 
-pub(crate) use equivalent::{Edit, NativeLine, Project, Translation, Word, translate};
+pub(crate) use equivalent::{Edit, NativeLine, Translation, Word, translate};
+pub(crate) use native::ProjectFacts;
 
 use std::env::VarError;
 use std::ffi::OsString;
@@ -277,7 +281,7 @@ fn completion(root: &'static Command, matches: &Matches) -> anyhow::Result<Statu
 
 #[cfg(test)]
 mod tests {
-    use super::equivalent::{Becomes, Native};
+    use super::native::{Becomes, Native};
     use super::*;
 
     /// Visits all commands of a tree.

@@ -20,7 +20,8 @@ use std::io::{self, Write as _};
 use anyhow::Result;
 
 use super::cobra::{Arity, Command, Flag, Matches};
-use super::equivalent::{NativeCommand, unsupported};
+use super::equivalent::unsupported;
+use super::native::NativeCommand;
 use super::{Status, variable};
 
 /// The version of opm that the adapters reproduce.

@@ -96,7 +96,7 @@ impl Submission {
         let submission = plan(existing.as_ref().map(|(_, tree)| tree.root().to_json()).as_ref())?;
 
         let mut output = Output { directory: directory.clone(), ..Output::default() };
-        output.files = submission.files(output::previous(&self.bundle)?);
+        output.files = submission.files(output::previous(&self.bundle, false)?);
         let ci = match &existing {
             Some((text, _)) => edit::rewrite(text, &submission.ci)
                 .with_context(|| format!("failed to update {}", directory.join("ci.yaml").display()))?,

@@ -9,7 +9,7 @@ use super::makefile;
 use super::shell::{self, Command};
 use super::variables::{Definition, Program, Variables};
 use super::wrappers;
-use crate::cli::dropin::{Edit, NativeLine, Project, Tool, Translation, Word, translate};
+use crate::cli::dropin::{Edit, NativeLine, ProjectFacts, Tool, Translation, Word, translate};
 
 /// The maximum number of words of a call, with those of its variables.
 const MAX_WORDS: usize = 1000;
@@ -120,7 +120,7 @@ pub(super) enum Found {
 pub(super) struct Context<'p> {
     pub(super) files: &'p [File],
     pub(super) variables: &'p Variables,
-    pub(super) project: &'p Project,
+    pub(super) project: &'p ProjectFacts,
 }
 
 impl Context<'_> {
@@ -339,11 +339,16 @@ impl Context<'_> {
             Translation::Unsupported(reason) | Translation::Invalid(reason) => Outcome::Kept(reason),
         };
         Some(match (outcome, call.place) {
-            (Outcome::Native(_) | Outcome::Adapter(_), Place::ToolImage) => Outcome::Kept(
-                "runs in an image of the tool, which does not contain bundle-tool; `bundle-tool push catalog DIR IMAGE` and \
-                 `push bundle DIR IMAGE` push images without a Dockerfile"
-                    .to_owned(),
-            ),
+            (Outcome::Native(_) | Outcome::Adapter(_), Place::ToolImage) => {
+                let instead = if self.files[call.file].kind == Kind::Dockerfile {
+                    "`bundle-tool push catalog DIR IMAGE` and `push bundle DIR IMAGE` push images without a Dockerfile"
+                } else {
+                    "use an image that contains it"
+                };
+                Outcome::Kept(format!(
+                    "runs in an image of the tool, which does not contain bundle-tool; {instead}"
+                ))
+            }
             (outcome, _) => outcome,
         })
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::checked::{ApprovedInstall, LoadedBundle};
 use super::dry_run::{DryRun, DryRunArgs};
 use super::request::Common;
-use super::source::{Input, is_local};
+use super::source::{Input, is_on_disk};
 use super::{content, v0, v1};
 use crate::cli::cluster::{Printer, within};
 use crate::cli::exit::Exit;
@@ -157,7 +157,7 @@ impl RunBundle {
         let options = &self.common.options;
         let reference = &self.common.reference;
         // What is on this machine is checked before the cluster.
-        let local = if is_local(reference)? {
+        let local = if is_on_disk(reference)? {
             printer.step(&format!("reading {reference}"));
             Some(Input::read(reference, &RegistryArgs::default()).await?)
         } else {

@@ -348,7 +348,7 @@ pub(crate) fn validate(matches: &Matches) -> Result<Status> {
     }
     let options = Options { suites, ..Options::default() };
     let found = verdict::of(tag, &registries, &options)?;
-    found.print_text(&mut std::io::stderr().lock())?;
+    verdict::print_text(&found, &mut std::io::stderr().lock())?;
     if !found.passed() {
         return Ok(Status::FAILURE);
     }
@@ -375,7 +375,7 @@ pub(crate) fn unpack(matches: &Matches) -> Result<Status> {
         let bundle = olm_model::read::bundle::files(image, &files);
         let found = verdict::of_bundle(&bundle, &Options::default())?;
         if !found.passed() {
-            found.print_text(&mut std::io::stderr().lock())?;
+            verdict::print_text(&found, &mut std::io::stderr().lock())?;
             bail!("bundle content validation failed");
         }
     }
