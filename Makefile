@@ -6,7 +6,7 @@ SHELL := /usr/bin/env bash -o pipefail
 
 # Version of the operator and its bundle.
 VERSION ?= 0.0.1
-# Channels of the bundle, comma-separated, and the one that a subscription without a channel follows.
+# Channels of the bundle (comma-separated), and the default channel.
 CHANNELS ?= stable
 DEFAULT_CHANNEL ?= stable
 # Image names: common prefix, operator, bundle, catalog, operand.

@@ -38,7 +38,8 @@ Examples:
   bundle-tool init --from ~/src/lake-operator
   make -C ~/src/lake-operator -f Makefile.bundle bundle")]
 pub(crate) struct Init {
-    /// Package the existing operator in this directory instead: only add files, without changing any
+    /// Add packaging to the existing operator in this directory instead of scaffolding a new one; existing files are
+    /// not changed
     #[arg(long, value_name = "DIR", conflicts_with_all = ["domain", "repo", "owner", "plugins", "runtime_path", "project_dir"])]
     from: Option<PathBuf>,
     /// Domain of the API groups
@@ -53,7 +54,7 @@ pub(crate) struct Init {
     /// Version of the PROJECT file
     #[arg(long, value_name = "VERSION", default_value = project::FORMAT)]
     project_version: String,
-    /// Owner of the copyright
+    /// Copyright holder, for the license header
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
     /// License of the source code

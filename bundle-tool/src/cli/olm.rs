@@ -51,10 +51,10 @@ impl Olm {
 
 /// Install OLM from the manifests of a release
 ///
-/// Applies the CRDs and waits until they are served, then applies everything else in the order of its dependencies and waits
-/// until OLM runs. The manifests are crds.yaml and olm.yaml of a release of operator-lifecycle-manager; they are not part of
-/// bundle-tool. Flags in the manifests that OLM's own programs reject are corrected. Running the command again continues,
-/// upgrades or repairs an installation.
+/// Applies the CRDs and waits until they are served, then applies everything else in the order of its dependencies and
+/// waits until OLM runs. The manifests are crds.yaml and olm.yaml of a release of operator-lifecycle-manager; they are
+/// not part of bundle-tool. Long flags with a single dash in the manifests (`-namespace`) get two dashes, because OLM's
+/// programs reject them otherwise. Running the command again continues, upgrades or repairs an installation.
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:

@@ -19,7 +19,7 @@ use kube_yaml::text::printable;
   bundle-tool verify quay.io/example/operator-bundle:v1.0.0 --key cosign.pub
 
   # Sign when pushing
-  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 \\
+  bundle-tool push bundle ./bundle quay.io/example/operator-bundle:v1.0.0 \\
     --sign cosign.key")]
 pub(crate) struct Verify {
     /// Name of the image

@@ -29,7 +29,7 @@ use olm_model::read::catalog::{Content, Source};
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Migrate a catalog in place
-  bundle-tool catalog migrate catalog
+  bundle-tool catalog migrate ./catalog
 
   # Write a copy of a published catalog that has only what consoles read
   bundle-tool catalog migrate quay.io/example/catalog:latest --to catalog \\

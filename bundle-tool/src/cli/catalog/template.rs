@@ -29,9 +29,9 @@ const MAX_TEMPLATE: u64 = 16 << 20;
 
 /// Build a catalog from a template
 ///
-/// Accepts the templates of `opm alpha render-template` (basic, semver and substitutes) and prints the same catalogs. A semver
-/// template may name its own channels instead of candidate, fast and stable: `channels` is a list of {name, bundles}, the least
-/// stable first, and `generatePlainChannels` makes one channel of each, without a version in its name.
+/// Accepts the templates of `opm alpha render-template` (basic, semver and substitutes) and prints the same catalogs.
+/// In a semver template, you may list your own channels (`channels: [{name, bundles}]`, least stable first) instead of
+/// candidate, fast and stable. `generatePlainChannels: true` creates channels with exactly these names.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Build a catalog from a template

@@ -34,16 +34,16 @@ use olm_rules::Selection;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Validate a catalog directory
-  bundle-tool catalog validate catalog
+  bundle-tool catalog validate ./catalog
 
   # Validate the catalog in an image, as JSON
   bundle-tool catalog validate quay.io/example/catalog:latest --output json
 
   # Also report upgrades that break a CRD, for the bundles of a repository
-  bundle-tool catalog validate catalog --bundles community-operators-prod
+  bundle-tool catalog validate ./catalog --bundles community-operators-prod
 
   # Also report what the catalog of a version of OpenShift must not contain
-  bundle-tool catalog validate catalog --openshift-version 4.17
+  bundle-tool catalog validate ./catalog --openshift-version 4.17
 
   # Validate what another command renders
   opm alpha render-template basic template.yaml | bundle-tool catalog validate -")]
@@ -51,8 +51,8 @@ pub(crate) struct Validate {
     /// Catalogs: directories, files, `oci:DIR`, `oci-archive:FILE`, image names, or `-` for standard input
     #[arg(required = true, value_name = "REF")]
     catalogs: Vec<String>,
-    /// Directory of a bundle, or of bundles at most three levels below: also report upgrades between bundles, in such a directory or
-    /// in the catalog, that OLM v1 rejects because they break a CRD (repeatable)
+    /// Bundle directory, or a directory with bundles up to three levels deep (repeatable). Also checks the upgrades
+    /// between these bundles for CRD changes that OLM v1 rejects
     #[arg(long, value_name = "DIR")]
     bundles: Vec<PathBuf>,
     #[command(flatten)]

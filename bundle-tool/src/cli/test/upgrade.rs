@@ -49,8 +49,8 @@ const CLEANUP: cleanup::Options = cleanup::Options { crds: true, operator_group:
 /// reported. Everything is removed at the end, including the CRDs, so the command fails if the cluster already has one of the CRDs,
 /// or if the operator is already installed in the namespace.
 ///
-/// A sample is ready if its conditions `Ready` and `Available`, or the one that it has, are true. Without these conditions, it
-/// is ready when the API server has accepted it.
+/// A sample is ready when its `Ready` and `Available` conditions are true (one is enough if it has only one). Without
+/// these conditions, it is ready when the API server has accepted it.
 ///
 /// Exit status: 0 if all upgrades pass, 1 if one fails or loses something, 2 if one cannot be tested, or if all pass and something
 /// is not removed.

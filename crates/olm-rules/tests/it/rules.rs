@@ -526,9 +526,13 @@ fn excerpt(input: &Input, edit: &Value, is_applied: bool, found: &[Vec<String>])
         return Some(format!("# what the pull request changes\n{}", kube_yaml::emit(request)));
     }
     if let Some(submission) = edit.get("submission").filter(|_| is_applied) {
-        let version = submission["version"].as_str().unwrap_or_default();
-        let mut text =
-            format!("# operators/{}/{version}\n", submission["operator"].as_str().unwrap_or_default());
+        let directory = submission["version"].as_str().unwrap_or_default();
+        let version = input.files.get(CSV).map(|csv| yaml(csv)["spec"]["version"].clone());
+        let mut text = format!(
+            "# operators/{}/{directory}, with spec.version {}\n",
+            submission["operator"].as_str().unwrap_or_default(),
+            version.as_ref().and_then(Value::as_str).unwrap_or_default(),
+        );
         for (key, name) in [("ci", "ci.yaml"), ("release", "release-config.yaml")] {
             if let Some(content) = submission[key].as_str() {
                 let _ = write!(text, "# {name}\n{content}");
@@ -597,6 +601,12 @@ fn edits(case: &Value) -> Vec<&Value> {
     }
 }
 
+/// Returns the file that a case adds to the valid bundle, if that is all.
+fn added<'a>(valid: &Input, case: &'a Value) -> Option<&'a str> {
+    let name = file_name(case.get("in")?.as_str()?);
+    (case.get("text").is_some() && !valid.files.contains_key(name)).then_some(name)
+}
+
 /// Returns the example of a rule: its first failing fixture, and the valid bundle there, or its first passing fixture.
 fn example(fixture: &Fixture, suite: Suite) -> Option<Example> {
     let fails = fixture.fail.first()?;
@@ -621,7 +631,11 @@ fn example(fixture: &Fixture, suite: Suite) -> Option<Example> {
     let mut good = all(&valid, &fails.edits, false, &found);
     if good.is_empty() || edits(&fails.edits).iter().any(|edit| edit.get("append").is_some()) {
         let passes = fixture.pass.first()?;
-        good = all(&with(&passes.edits, suite), &passes.edits, true, &[]);
+        good = match (added(&valid, &fails.edits), added(&valid, &passes.edits)) {
+            // A file that does not belong into the bundle at all.
+            (Some(name), Some(other)) if name != other => vec![format!("# without {name}\n")],
+            _ => all(&with(&passes.edits, suite), &passes.edits, true, &[]),
+        };
     }
     let (bad, good) = (join(bad), join(good));
     let fixes =
