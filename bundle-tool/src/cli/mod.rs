@@ -12,6 +12,8 @@ mod copy;
 mod create;
 mod diff;
 mod doctor;
+#[cfg(test)]
+mod documented;
 mod dropin;
 mod edit;
 mod environment;
