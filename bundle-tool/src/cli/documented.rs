@@ -74,7 +74,7 @@ fn script(language: &str, text: &str) -> String {
         is_continued = command.is_some_and(|line| line.ends_with(['\\', '|']));
         lines.extend(command);
     }
-    lines.join("\n").replace("\\\n", " ").replace("|\n", "| ")
+    lines.join("\n").replace("\\\n", "").replace("|\n", "| ")
 }
 
 /// Splits a script into simple commands of words. Redirections are dropped.
@@ -132,7 +132,9 @@ fn commands(script: &str) -> Vec<Vec<String>> {
 /// Returns the arguments of a command, if it is bundle-tool.
 fn arguments(words: &[String]) -> Option<Vec<&str>> {
     let mut words = words.iter().map(String::as_str).skip_while(|word| word.contains('='));
-    (words.next()? == "bundle-tool").then(|| words.collect())
+    // Variables of a makefile that contain options.
+    let is_flags = |word: &&str| word.starts_with("$(") && word.ends_with("FLAGS)");
+    (words.next()? == "bundle-tool").then(|| words.filter(|word| !is_flags(word)).collect())
 }
 
 #[test]
@@ -150,7 +152,7 @@ fn command_lines_in_the_documentation_are_accepted() {
         }
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(count > 300, "only {count} command lines were found");
+    assert!(count > 250, "only {count} command lines were found");
 }
 
 /// Commands and options that prose names exist.
@@ -182,7 +184,7 @@ fn fault(arguments: &[&str]) -> Option<String> {
             // An argument of the command so far, if it has subcommands it cannot be one.
             let name = path.pop()?;
             let command = native_command(&path)?;
-            if command.get_subcommands().next().is_some() {
+            if command.is_subcommand_required_set() {
                 return Some(format!("unknown command {name}"));
             }
             break;

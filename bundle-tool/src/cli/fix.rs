@@ -46,7 +46,7 @@ pub(crate) struct Fix {
 // What is fixed.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FixOptions {
-    /// Also apply fixes that require review
+    /// Also apply fixes that you should review
     #[arg(long)]
     pub(crate) unsafe_fixes: bool,
 }

@@ -151,7 +151,7 @@ impl Init {
         project.check().map_err(|error| match &error {
             Error::Name { what: "project name", .. } if self.project_name.is_none() => {
                 anyhow::Error::new(error)
-                    .context("the directory's name is not a valid project name; set --project-name")
+                    .context("the directory's name is not a valid project name; pass --project-name")
             }
             _ => error.into(),
         })?;
@@ -225,7 +225,7 @@ fn is_same(path: &Path, bytes: &[u8]) -> bool {
 
 /// Fails if cargo is not installed or too old.
 fn check_cargo() -> Result<()> {
-    let hint = "set --skip-cargo-version-check to create the project without it";
+    let hint = "pass --skip-cargo-version-check to create the project without it";
     let output = match Command::new("cargo").arg("--version").output() {
         Ok(output) => output,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -45,7 +45,7 @@ pub(crate) struct Login {
   # Remove the login for one organization
   bundle-tool logout quay.io/example")]
 pub(crate) struct Logout {
-    /// Registry, or registry and beginning of the repository names
+    /// Registry, optionally with a repository prefix, such as quay.io/example
     #[arg(value_name = "REGISTRY[/PATH]")]
     scope: String,
 }

@@ -178,8 +178,8 @@ enum Command {
     /// Create a project for an operator in Rust
     ///
     /// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory,
-    /// which must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. PROJECT and
-    /// .scaffold.yaml record what was scaffolded: keep them in git. The runtime directory contains a copy of the
+    /// which must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. Commit PROJECT
+    /// and .scaffold.yaml, which record what was scaffolded. The runtime directory contains a copy of the
     /// operator-runtime crate; `bundle-tool update` replaces the files of the copy that you have not edited.
     ///
     /// With --from, packages an existing operator in any language: finds its kustomization, Helm chart, Java build
@@ -292,7 +292,7 @@ enum Command {
     /// The stock tests require no cluster. Tests in other images run as pods on the cluster of the kubeconfig, with the
     /// bundle mounted at /bundle: all of manifests/ and metadata/, and the YAML and JSON files of other directories.
     /// Files that a test writes to its storage are kept with --storage-image. Without a cluster, these tests report the
-    /// state `error`; use --selector to leave them out.
+    /// state `error`; pass --selector to leave them out.
     ///
     /// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be
     /// used.

@@ -77,7 +77,7 @@ struct Install {
     /// Omit the catalogs of the manifests
     #[arg(long)]
     no_catalogs: bool,
-    /// Maximum time for the whole installation
+    /// Time limit for the whole installation
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -106,8 +106,8 @@ struct ShowStatus {
 
 /// Remove OLM with its CRDs
 ///
-/// Operators that OLM has installed keep running without it, but their subscriptions and CSVs are deleted: if there
-/// are any, the command fails unless --force is given.
+/// Operators that OLM has installed keep running without it, but their subscriptions and CSVs are deleted: if there are
+/// any, the command fails unless you pass --force.
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
@@ -117,7 +117,7 @@ struct Uninstall {
     /// Remove OLM even if it has installed operators
     #[arg(long)]
     force: bool,
-    /// Maximum time for the whole removal
+    /// Time limit for the whole removal
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -245,7 +245,7 @@ impl Uninstall {
             let names: Vec<_> =
                 operators.iter().take(10).map(|one| format!("{}/{}", one.namespace, one.csv)).collect();
             bail!(
-                "OLM has installed {} operators: {}; remove them with `bundle-tool cleanup`, or use --force",
+                "OLM has installed {} operators: {}; remove them with `bundle-tool cleanup`, or pass --force",
                 operators.len(),
                 names.join(", ")
             );

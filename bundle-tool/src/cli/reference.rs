@@ -149,7 +149,8 @@ fn option(text: &mut String, arg: &Arg) {
         let _ = write!(text, ", `-{short}`");
     }
     let help = arg.get_long_help().or_else(|| arg.get_help()).map(ToString::to_string).unwrap_or_default();
-    let _ = write!(text, ": {}", escape(&help.replace("\n\n", " ").replace('\n', " ")));
+    let help = help.split("\n\n").map(|paragraph| paragraph.trim_end_matches('.').replace('\n', " "));
+    let _ = write!(text, ": {}", escape(&help.collect::<Vec<_>>().join(". ")));
     let defaults: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
     if !defaults.is_empty() && arg.get_action().takes_values() && !arg.is_hide_default_value_set() {
         let _ = write!(text, " (default: `{}`)", defaults.join(","));
@@ -176,12 +177,11 @@ fn index(command: &Command) -> String {
     fn rows(text: &mut String, command: &Command, path: &str) {
         for subcommand in subcommands(command) {
             let name = format!("{path} {}", subcommand.get_name());
-            if subcommands(subcommand).next().is_some() {
-                rows(text, subcommand, &name);
-                continue;
+            if !subcommand.is_subcommand_required_set() {
+                let short = name.split_once(' ').map_or(name.as_str(), |(_, short)| short);
+                let _ = writeln!(text, "| [{short}]({}) | {} |", file(&name), cell(&summary(subcommand)));
             }
-            let short = name.split_once(' ').map_or(name.as_str(), |(_, short)| short);
-            let _ = writeln!(text, "| [{short}]({}) | {} |", file(&name), cell(&summary(subcommand)));
+            rows(text, subcommand, &name);
         }
     }
     rows(&mut text, command, command.get_name());

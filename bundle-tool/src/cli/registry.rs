@@ -149,7 +149,7 @@ impl Serve {
         } = self;
         if listen_anywhere && address.ip().is_loopback() {
             bail!(
-                "--listen-anywhere has no effect with loopback address `{address}`: set --address, such as 0.0.0.0:{}",
+                "--listen-anywhere has no effect with loopback address `{address}`: pass --address, such as 0.0.0.0:{}",
                 address.port()
             );
         }

@@ -294,7 +294,7 @@ fn check_bundles(added: &[Added]) -> Result<bool> {
     print_errors(&reports.iter().map(Subject::from).collect::<Vec<_>>())?;
     writeln!(
         io::stderr(),
-        "error: opm rejects the bundle and the catalog was not written; use --no-validate to write it anyway"
+        "error: opm rejects the bundle and the catalog was not written; pass --no-validate to write it anyway"
     )?;
     Ok(false)
 }

@@ -41,7 +41,7 @@ use olm_catalog::validate::{Blob, resolve};
 pub(crate) struct Deprecate {
     /// Catalog directory
     catalog: PathBuf,
-    /// Package; the package itself is deprecated unless --channel or --bundle is given
+    /// Package to deprecate, unless you pass --channel or --bundle
     #[arg(long, value_name = "NAME")]
     package: String,
     /// Channel to deprecate (repeatable)

@@ -122,7 +122,7 @@ impl Graph {
         let mut all = packages.values();
         let (Some(linked), None) = (all.next(), all.next()) else {
             bail!(
-                "a drawing shows one package, but the catalog has {}: select one with --package, or use --output html",
+                "a drawing shows one package, but the catalog has {}: select one with --package, or pass --output html",
                 packages.len()
             );
         };

@@ -65,7 +65,7 @@ impl Migrate {
     fn in_place(&self, rendering: &Rendering) -> Result<Exit> {
         let path = Path::new(&self.catalog);
         if !path.is_dir() {
-            bail!("{} is not a catalog directory: use --to to write a copy of an image", path.display());
+            bail!("{} is not a catalog directory: pass --to to write a copy of an image", path.display());
         }
         let failed = || format!("failed to migrate {}", path.display());
         let mut lock = lock(path)?;

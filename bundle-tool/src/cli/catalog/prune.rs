@@ -22,9 +22,10 @@ use olm_rules::Selection;
 
 /// Remove packages, channels and versions from a file-based catalog
 ///
-/// Keeps what --keep names and removes everything else. Every upgrade path between remaining bundles is preserved: bundles
-/// that lie on one are also kept, and no upgrade edge is added. The edges of a remaining bundle are unchanged, so clusters
-/// with a removed version are still upgraded. If what is left of a channel is not a valid upgrade graph, nothing is written.
+/// Keeps what --keep names and removes everything else. Every upgrade path between remaining bundles is preserved:
+/// bundles that lie on one are also kept, and no upgrade edge is added. The edges of a remaining bundle are unchanged,
+/// so clusters that run a removed version can still upgrade. If what is left of a channel is not a valid upgrade graph,
+/// nothing is written.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Keep one package and one channel of another in a copy of the catalog

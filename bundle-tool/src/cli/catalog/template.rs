@@ -55,7 +55,7 @@ pub(crate) struct TemplateCommand {
     /// Bundle to use for an image: a directory, `oci:DIR`, `oci-archive:FILE` or an image name (repeatable)
     #[arg(long, value_name = "IMAGE=REF", value_parser = bundle)]
     bundle: Vec<(String, String)>,
-    /// Catalogs whose bundles are used instead of pulling their images (repeatable)
+    /// Read bundles from these catalogs instead of pulling their images (repeatable)
     #[arg(long, value_name = "REF")]
     bundles_from: Vec<String>,
     /// Print the catalog even if it is invalid

@@ -27,8 +27,8 @@ use olm_rules::Selection;
 
 /// Validate file-based catalogs
 ///
-/// Errors reproduce rejections by `opm validate`, each with its file and line; warnings are not rejected, but likely to
-/// cause problems.
+/// Reports what `opm validate` would reject as errors, each with its file and line, and what is likely to cause
+/// problems as warnings.
 ///
 /// Exit status: 0 if no error is found, 1 if an error is found, 2 if a catalog cannot be read.
 #[derive(Debug, Args)]
@@ -136,7 +136,7 @@ pub(crate) fn print_invalid(report: &CatalogReport, next: Next) -> Result<()> {
     };
     writeln!(
         io::stderr(),
-        "error: the catalog is invalid and was not {done}; use --no-validate to {verb} it anyway"
+        "error: the catalog is invalid and was not {done}; pass --no-validate to {verb} it anyway"
     )?;
     Ok(())
 }

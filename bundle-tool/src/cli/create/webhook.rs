@@ -58,7 +58,7 @@ impl Webhook {
             conversion: self.conversion,
         };
         if !webhooks.any() {
-            bail!("no webhook specified: set --defaulting, --programmatic-validation or --conversion");
+            bail!("no webhook specified: pass --defaulting, --programmatic-validation or --conversion");
         }
         let version = self.version.parse()?;
         let workspace = Workspace::open(&self.common.project_dir)?;

@@ -360,7 +360,7 @@ impl Bundle {
             (Some(path), _) => directory(path)?,
             (None, false) => manifests::stream("standard input", io::stdin().lock())?,
             (None, true) => bail!(
-                "no manifests: set --input-dir, or pipe them to standard input, such as from \
+                "no manifests: pass --input-dir, or pipe them to standard input, such as from \
                  `kubectl kustomize config/manifests`"
             ),
         };
@@ -434,7 +434,7 @@ impl Bundle {
                 let path = output.directory.join(path).display().to_string();
                 writeln!(
                     io::stderr(),
-                    "warning: {} is not generated from the input; remove it or set --prune",
+                    "warning: {} is not generated from the input; remove it or pass --prune",
                     printable(&path)
                 )?;
             }
@@ -509,7 +509,7 @@ fn origin(generated: &Generated, cargo_toml: Option<&str>) -> io::Result<()> {
     match version_origin {
         Origin::Fallback => writeln!(err, "note: using version {version} from {file}"),
         Origin::Default => {
-            writeln!(err, "note: using version {version} because none was found; set --version")
+            writeln!(err, "note: using version {version} because none was found; pass --version")
         }
         Origin::Option | Origin::Csv => Ok(()),
     }

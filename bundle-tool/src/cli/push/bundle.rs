@@ -73,7 +73,7 @@ fn is_valid(bundle: &Bundle) -> Result<bool> {
     }
     writeln!(
         stderr(),
-        "{ERROR} the bundle is invalid and was not pushed; use --no-validate to push it anyway"
+        "{ERROR} the bundle is invalid and was not pushed; pass --no-validate to push it anyway"
     )?;
     Ok(false)
 }

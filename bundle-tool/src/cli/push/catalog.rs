@@ -19,7 +19,7 @@ use olm_model::disk;
 
 /// Build and push the index image of a file-based catalog
 ///
-/// The image is built FROM scratch and serves the catalog: it contains the catalog in /configs, an index of it and this
+/// The image is built FROM scratch and serves the catalog. It contains the catalog in /configs, an index of it and this
 /// program, which a `CatalogSource` of type grpc starts. It runs with the restricted security context, any user and a
 /// read-only root file system.
 ///

@@ -40,7 +40,7 @@ pub(crate) struct Access {
     /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
     #[arg(long, value_name = "FILE")]
     ca_file: Vec<PathBuf>,
-    /// Use HTTP without TLS for the registries of the given images and of --push-to
+    /// Use plain HTTP for the registries of the given images and of --push-to
     #[arg(long)]
     use_http: bool,
     /// Deprecated name of --use-http
