@@ -24,6 +24,8 @@ done <SUMMARY.md >"$target/SUMMARY.md"
 for page in "$target"/*.md "$target"/*/*.md; do
   below=${page#"$target"/} up=
   case $below in */*) up=../ ;; esac
+  # mdBook names the page of README.md index.html.
+  case $below in SUMMARY.md) ;; *) sed -i 's|\(](\([^):]*/\)\{0,1\}\)README\.md|\1index.md|g' "$page" ;; esac
   if [ -n "$url" ]; then
     sed -i "s|](${up}\.\./\([^)]*\))|]($url/blob/HEAD/\1)|g" "$page"
   else
