@@ -601,12 +601,6 @@ fn edits(case: &Value) -> Vec<&Value> {
     }
 }
 
-/// Returns the file that a case adds to the valid bundle, if that is all.
-fn added<'a>(valid: &Input, case: &'a Value) -> Option<&'a str> {
-    let name = file_name(case.get("in")?.as_str()?);
-    (case.get("text").is_some() && !valid.files.contains_key(name)).then_some(name)
-}
-
 /// Returns the example of a rule: its first failing fixture, and the valid bundle there, or its first passing fixture.
 fn example(fixture: &Fixture, suite: Suite) -> Option<Example> {
     let fails = fixture.fail.first()?;
@@ -631,11 +625,7 @@ fn example(fixture: &Fixture, suite: Suite) -> Option<Example> {
     let mut good = all(&valid, &fails.edits, false, &found);
     if good.is_empty() || edits(&fails.edits).iter().any(|edit| edit.get("append").is_some()) {
         let passes = fixture.pass.first()?;
-        good = match (added(&valid, &fails.edits), added(&valid, &passes.edits)) {
-            // A file that does not belong into the bundle at all.
-            (Some(name), Some(other)) if name != other => vec![format!("# without {name}\n")],
-            _ => all(&with(&passes.edits, suite), &passes.edits, true, &[]),
-        };
+        good = all(&with(&passes.edits, suite), &passes.edits, true, &[]);
     }
     let (bad, good) = (join(bad), join(good));
     let fixes =
