@@ -6,7 +6,7 @@ SHELL := /usr/bin/env bash -o pipefail
 
 # Version of the operator and its bundle.
 VERSION ?= 0.0.1
-# Channels of the bundle, comma-separated, and the one that a subscription without a channel follows.
+# Channels of the bundle (comma-separated), and the default channel.
 CHANNELS ?= stable
 DEFAULT_CHANNEL ?= stable
 # Image names: common prefix, operator, bundle, catalog, operand.
@@ -31,7 +31,7 @@ DIST_RUSTFLAGS := ["-Crelocation-model=static", "-Clink-arg=-T.cargo/no-unwind-t
 BUNDLE_TOOL := $(BIN)/bundle-tool
 OPERATOR := $(BIN)/memcached-operator
 # Everything that `make generate` writes and git keeps.
-GENERATED := config bundle bundle.Dockerfile catalog docs/rules
+GENERATED := config bundle bundle.Dockerfile catalog docs/rules docs/reference
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -73,8 +73,18 @@ catalog: bundle ## Add the bundle to the file-based catalog in catalog/
 	$(BUNDLE_TOOL) catalog add catalog bundle --image $(BUNDLE_IMG)
 
 .PHONY: docs
-docs: build ## Generate the rule reference, docs/rules/
+docs: build ## Generate the references of rules and commands, docs/rules/ and docs/reference/
 	$(BUNDLE_TOOL) rules --output-dir docs/rules
+	$(BUNDLE_TOOL) man --markdown docs/reference
+
+# Where links that leave docs/ lead on the site. Without it, they are plain text.
+REPOSITORY_URL ?=
+MDBOOK ?= mdbook
+.PHONY: docs-site
+docs-site: ## Build the documentation as a site in target/docs-site/book (needs mdBook)
+	@command -v $(MDBOOK) >/dev/null || { echo "mdBook is not installed: cargo install --locked mdbook --version 0.4.52"; exit 1; }
+	@docs/site.sh target/docs-site "$(REPOSITORY_URL)"
+	$(MDBOOK) build target/docs-site
 
 .PHONY: generate
 generate: manifests catalog docs ## Generate everything that is generated and committed
@@ -173,12 +183,12 @@ bench-validate: dist ## Measure validate on every bundle directory of CORPUS, on
 	python3 e2e/bench-validate.py target/dist/bundle-tool $(CORPUS)
 
 .PHONY: bench-operator
-bench-operator: dist ## Measure 1,000 and 5,000 Memcacheds on the control plane of KUBECONFIG (docs/performance.md)
+bench-operator: dist ## Measure 1,000 and 5,000 Memcacheds on the control plane of KUBECONFIG (docs/internals/performance.md)
 	$(CARGO) build --release --locked -p e2e --bin bench-operator --bin bench-manager
 	target/release/bench-operator $(BENCH)
 
 .PHONY: bench-serve
-bench-serve: dist ## Measure serve beside opm serve on the catalog directory CATALOG (docs/performance.md)
+bench-serve: dist ## Measure serve beside opm serve on the catalog directory CATALOG (docs/internals/performance.md)
 	$(CARGO) run --release --locked -p e2e --bin bench-serve -- $(CATALOG) $(BENCH)
 
 .PHONY: demo

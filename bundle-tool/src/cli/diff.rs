@@ -54,12 +54,12 @@ pub(crate) struct Diff {
     /// Channel of the catalog to compare [default: all]
     #[arg(long, value_name = "NAME", conflicts_with = "old")]
     channel: Option<String>,
-    /// Report every change of a CRD that the check of OLM v1 rejects, including those that do not affect existing objects, and
-    /// those of served versions that a conversion webhook of the CSV converts
+    /// Report every CRD change that OLM v1 rejects, even if it cannot affect existing objects or a conversion webhook
+    /// handles it
     #[arg(long)]
     all_crd_changes: bool,
-    /// Versions that objects are stored in (`status.storedVersions` of the installed CRDs); as `CRD=VERSION` where several CRDs
-    /// have the version [default: the old storage version]
+    /// Versions in which objects are stored on the cluster (`status.storedVersions` of the CRD); as `CRD=VERSION` where
+    /// several CRDs have the version [default: the old storage version]
     #[arg(long, value_delimiter = ',', value_name = "VERSION", conflicts_with = "catalog")]
     stored_versions: Vec<String>,
     #[command(flatten)]

@@ -33,7 +33,7 @@ pub(crate) struct Doctor {
     /// Package of the operator [default: all operators]
     #[arg(value_name = "PACKAGE")]
     package: Option<String>,
-    /// Read the objects from the YAML and JSON files of a directory, such as a must-gather, instead of a cluster
+    /// Diagnose from the YAML and JSON files in a directory, such as a must-gather, instead of a cluster
     #[arg(long, value_name = "DIR", conflicts_with_all = ["kubeconfig", "context"])]
     must_gather: Option<PathBuf>,
     #[command(flatten)]

@@ -13,8 +13,11 @@ mod copy;
 mod create;
 mod diff;
 mod doctor;
+#[cfg(test)]
+mod documented;
 mod dropin;
 mod edit;
+mod environment;
 mod error_help;
 mod exit;
 mod explain;
@@ -41,11 +44,12 @@ mod olm;
 mod online;
 mod outputs;
 mod padding;
+mod pages;
 mod progress;
 mod pull_request;
 mod push;
+mod reference;
 mod registry;
-
 mod render;
 mod rendering;
 mod report;
@@ -82,7 +86,7 @@ use exit::{is_broken_pipe, print_error};
 
 use crate::terminal::HEADING;
 
-/// Package Kubernetes operators for OLM: generate, validate and push bundles, and build file-based catalogs
+/// Build, check, publish and install operators for the Operator Lifecycle Manager (OLM)
 #[derive(Debug, Parser)]
 #[command(name = "bundle-tool", version, after_long_help = EXAMPLES)]
 struct Cli {
@@ -172,30 +176,31 @@ Examples:
 enum Command {
     /// Write SBOMs, provenance and signatures for files
     Attest(attest::Attest),
-    /// Explain the credentials for registries
+    /// Show which registry credentials are used
     Auth(auth::Auth),
     /// Work with file-based catalogs
     Catalog(catalog::Catalog),
-    /// Remove an installed operator
+    /// Uninstall an operator from a cluster
     ///
-    /// Keeps the CRDs and their objects unless you set --delete-crds, which deletes them while the operator still runs, so
-    /// that the operator can remove its finalizers. What OLM v1 installed is removed only with --delete-crds, because its
-    /// CRDs are deleted with it. Waits until everything is gone, and reports what blocks a deletion.
+    /// Deletes the operator's subscription, CSV and catalog. CRDs and their objects are kept unless you pass
+    /// --delete-crds. In that case, they are deleted first, while the operator is still running and can remove its
+    /// finalizers. An operator that OLM v1 installed is removed only with --delete-crds, because OLM v1 deletes the
+    /// CRDs, too. Waits until everything is gone, and reports what blocks a deletion.
     Cleanup(cleanup::Cleanup),
     /// Print completions for a shell
     #[command(alias = "completion")]
     Completions(completions::Completions),
-    /// Copy an image with all its platforms
+    /// Copy an image between registries, layouts and archives
     ///
     /// SOURCE and TARGET are names of images in registries, oci:DIR, oci-archive:FILE or docker-archive:FILE; a name
-    /// after the path, as in oci:DIR:NAME, chooses one of several images. Manifests are copied byte for byte, so the
-    /// copy has the digest of the original. Layers that the target already has are not transferred; within one
-    /// registry, layers are mounted. Interrupted transfers are resumed if the registry supports that. Prints the copy's name, by
-    /// digest in a registry.
+    /// after the path, as in oci:DIR:NAME, selects one of several images. A multi-platform image is copied with the
+    /// images for all platforms. Manifests are copied byte for byte, so the copy has the digest of the original. Layers
+    /// that the target already has are not transferred; within one registry, layers are mounted. Interrupted transfers
+    /// are resumed if the registry supports that. Prints the reference of the copy (by digest, if it is in a registry).
     Copy(copy::Copy),
     /// Add an API or a webhook to a project
     Create(create::Create),
-    /// Show what an upgrade changes and breaks
+    /// Compare two bundles and show what the upgrade would break
     ///
     /// Compares CRDs as OLM v1 does before it upgrades, and permissions, install modes, webhooks, required APIs,
     /// images, descriptors and size.
@@ -203,7 +208,7 @@ enum Command {
     /// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read. Validation of existing
     /// objects stops after a few seconds; a warning reports how many were not validated.
     Diff(diff::Diff),
-    /// Explain why operators are not installed, upgraded or deleted
+    /// Diagnose operators that do not install, upgrade or uninstall
     ///
     /// Reads the catalogs, subscriptions, install plans, CSVs and operator groups of OLM v0, the cluster catalogs and
     /// cluster extensions of OLM v1, deployments, pods and events, and prints each problem with its evidence and what
@@ -223,19 +228,20 @@ enum Command {
     Explain(explain::Explain),
     /// Fix findings in the files of bundles and catalogs
     ///
-    /// Applies the safe fixes; --unsafe-fixes also applies those that require review. Comments and layout are preserved.
-    /// In file-based catalogs, fixes the findings of `catalog validate`; the options that choose rules do not apply to them.
+    /// Applies the safe fixes; --unsafe-fixes also applies fixes that you should review. Comments and layout are
+    /// preserved. In file-based catalogs, fixes the findings of `catalog validate`; the options that choose rules do
+    /// not apply to them.
     ///
-    /// Exit status: 0 if the files were written or need no change, 1 if `--diff` found a change or more fixes remain than are
-    /// applied at once, 2 if a file could not be read or written.
+    /// Exit status: 0 if the files were written or need no change, 1 if --diff found something to change, or if fixes
+    /// remain (run the command again), 2 if a file could not be read or written.
     Fix(fix::Fix),
     /// Generate bundles, base CSVs and submissions
     Generate(generate::Generate),
     /// Create an operator project in Rust, or package an existing operator
     ///
     /// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory,
-    /// which must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. PROJECT and
-    /// .scaffold.yaml record what was scaffolded: keep them in git. The runtime directory contains a copy of the
+    /// which must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. Commit PROJECT
+    /// and .scaffold.yaml, which record what was scaffolded. The runtime directory contains a copy of the
     /// operator-runtime crate; `bundle-tool update` replaces the files of the copy that you have not edited.
     ///
     /// With --from, packages an existing operator in any language: finds its kustomization, Helm chart, Java build
@@ -245,9 +251,11 @@ enum Command {
     Init(init::Init),
     /// Describe an image and what refers to it
     ///
-    /// For an index, every platform is listed and one image is described. The labels of a bundle image are compared
-    /// with its metadata/annotations.yaml. With --against, the files and labels are compared with a bundle directory.
-    /// Differences are problems: the exit status is 1.
+    /// For a multi-platform image, lists all platforms and describes one of them. The labels of a bundle image are
+    /// compared with its metadata/annotations.yaml. With --against, the files and labels are compared with a bundle
+    /// directory.
+    ///
+    /// Exit status: 0 if nothing differs, 1 if something does, 2 if the image cannot be read.
     Inspect(inspect::Inspect),
     /// Log in to a registry
     ///
@@ -264,9 +272,9 @@ enum Command {
     Logout(login::Logout),
     /// Run a language server for editors
     ///
-    /// Speaks the Language Server Protocol on standard input and output. For each open file of a bundle or a file-based
-    /// catalog, `validate` is run on the whole bundle or catalog, including unsaved changes: findings appear
-    /// as diagnostics, fixes and comments that ignore a finding as code actions, and the page of a rule as a hover.
+    /// Speaks the Language Server Protocol on standard input and output. Validates the whole bundle or file-based
+    /// catalog of each open file, including unsaved changes. Findings appear as diagnostics; code actions fix or ignore
+    /// them; hovering shows the rule's documentation.
     ///
     /// A bundle is the nearest directory above a file that has manifests/ and metadata/; a catalog is the topmost directory
     /// that contains only catalog files. The options and the bundle-tool.toml of `validate` choose the rules.
@@ -289,18 +297,19 @@ enum Command {
     ///
     /// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the
     /// deployments of the bundles, for all platforms and byte for byte. quay.io/example/app becomes TARGET/example/app,
-    /// under its tag; an image that is named by its digest gets the tag mirror-DIGEST, so that no registry removes it
-    /// as untagged. Images that the target already has are not copied again, so running an interrupted command again
-    /// continues it.
+    /// under its tag; an image referenced by digest gets the tag mirror-DIGEST, so that the registry does not
+    /// garbage-collect it. Images that the target already has are not copied again, so running an interrupted command
+    /// again continues it.
     ///
-    /// With --package, --channel or --min-version, the catalog's image at the target lists only what is mirrored, so
+    /// With --package, --channel or --min-version, the catalog image at the target contains only what was mirrored, so
     /// that the cluster offers nothing else.
     ///
     /// With --manifests-dir and a registry as the target, writes an `ImageDigestMirrorSet`, an `ImageTagMirrorSet`, a
     /// `CatalogSource` and a `ClusterCatalog` for each catalog, and mapping.txt with SOURCE=TARGET lines.
     ///
-    /// With --check, nothing is copied: what is missing at the target is listed, and the exit status is 1 if something
-    /// is.
+    /// With --check, copies nothing; lists what is missing at the target.
+    ///
+    /// Exit status: 0 on success, 1 if --check found that something is missing, 2 if something could not be read or copied.
     Mirror(mirror::Mirror),
     /// Install, inspect or remove OLM
     Olm(olm::Olm),
@@ -325,9 +334,9 @@ enum Command {
     ///
     /// The blobs match those of `opm render`.
     Render(render::Render),
-    /// List the rules with their severities and suites
+    /// List the validation rules
     Rules(rules::Rules),
-    /// Install a bundle on a cluster, and explain what goes wrong
+    /// Install a bundle or upgrade an operator on a cluster
     Run(run::Run),
     /// Run operator-sdk's scorecard on a bundle
     ///
@@ -336,19 +345,19 @@ enum Command {
     ///
     /// The stock tests require no cluster. Tests in other images run as pods on the cluster of the kubeconfig, with the
     /// bundle mounted at /bundle: all of manifests/ and metadata/, and the YAML and JSON files of other directories.
-    /// Files that a test writes to its storage are kept with --storage-image. Without a cluster, these tests end in state
-    /// `error`; to skip them, use --selector.
+    /// Files that a test writes to its storage are kept with --storage-image. Without a cluster, these tests report the
+    /// state `error`; pass --selector to leave them out.
     ///
     /// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be
     /// used.
     Scorecard(scorecard::Scorecard),
     /// Serve a file-based catalog to OLM
     ///
-    /// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection; invoked as `opm`, the
-    /// program accepts the same arguments. It requires no write access and runs as any user.
+    /// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection. Requires no write access
+    /// and runs as any user. If you call bundle-tool through a link named opm, it accepts the arguments of opm.
     ///
-    /// With --index or --cache-dir, the catalog is served from an index, which `push catalog` puts into the image. An
-    /// index that is missing, damaged or out of date is not used: the catalog is read instead, which takes longer.
+    /// With --index or --cache-dir, the catalog is served from an index, which `push catalog` puts into the image. If
+    /// the index is missing, damaged or out of date, the catalog is read instead, which takes longer.
     ///
     /// With --http, the catalog is also served over HTTP: catalogd's API at `/catalogs/NAME/api/v1/all` and `/metas`
     /// (also below `/api/v1`), pages to browse it at `/`, Prometheus metrics at `/metrics`. Its blobs are then kept in
@@ -359,48 +368,51 @@ enum Command {
     Serve(serve::Serve),
     /// Show which versions of Kubernetes bundles install on
     ///
-    /// Validates each bundle for every version, and prints a matrix with the reasons why versions reject the bundle, and with
-    /// the APIs that are deprecated or removed. A version that a bundle does not claim with spec.minKubeVersion or its
-    /// OpenShift versions is not counted as rejected. For a catalog, the matrix shows only what its bundles declare, because
-    /// a catalog does not contain all manifests.
+    /// Validates each bundle for every version and prints a matrix, followed by the reasons why versions reject the
+    /// bundle and by the APIs that are deprecated or removed. A version that a bundle does not claim, with
+    /// spec.minKubeVersion or its OpenShift versions, does not count as rejected. For a catalog, the matrix shows only
+    /// what its bundles declare, because a catalog does not contain all manifests.
     ///
     /// Exit status: 0 if no claimed version rejects a bundle, 1 if one does, 2 if a REF cannot be read.
     Support(support::Support),
     /// Test operators on a cluster with OLM
     Test(test::Test),
-    /// Merge this version's scaffold into a project
+    /// Update a project to this version's scaffold
     ///
-    /// Compares what was last scaffolded (.scaffold.yaml) with what this version would write, and merges the difference
-    /// into the project's files. Your edits and deletions are preserved. The copy of operator-runtime is not
-    /// merged: files that you have not edited are replaced, or written again if you have deleted them. Where you and the
-    /// scaffold changed the same lines, the file contains both versions between conflict markers. In a git
-    /// work tree, all changes must be committed.
+    /// Three-way merges the scaffold of this version into your project: the common ancestor is what was last scaffolded
+    /// (.scaffold.yaml). Your edits and deletions are preserved. In the copy of operator-runtime, files that you have
+    /// not edited are replaced instead, and written again if you have deleted them. If you and the scaffold changed the
+    /// same lines, the file contains both versions between conflict markers. In a git work tree, all changes must be
+    /// committed.
     ///
     /// Exit status: 0 on success, 1 if a file was merged with conflicts or an edited file of the copy is outdated, 2 on
     /// an error, with nothing written.
     Update(update::Update),
     /// Validate bundles and catalogs
     ///
-    /// For a catalog repository, all bundles in operators/NAME/VERSION and all catalogs in catalogs/vX.Y are validated.
-    /// File-based catalogs are validated as by `catalog validate`.
+    /// Checks what the API server, OLM, operator-sdk and catalog pipelines check. For a catalog repository, validates
+    /// all bundles in operators/NAME/VERSION and all catalogs in catalogs/vX.Y. For a file-based catalog, does the same
+    /// as `catalog validate`.
     ///
-    /// Errors reproduce rejections by the API server, OLM or operator-sdk. Warnings are not rejected, but likely to
-    /// cause problems. Rules are chosen with options, in a bundle-tool.toml, or for a single finding with a comment: `#
-    /// bundle-tool: ignore[RULE] REASON`.
+    /// An error means that the API server, OLM, operator-sdk or a catalog would reject the bundle. Warnings point out
+    /// what is accepted but likely to cause problems. You can choose rules with options or in a bundle-tool.toml, and
+    /// ignore a single finding with the comment `# bundle-tool: ignore[RULE] REASON`.
     ///
-    /// Exit status: 0 if no finding is an error, 1 if one is, 2 if a REF could not be read, or if --online could not
-    /// look up any image.
+    /// Exit status: 0 if there are no errors (there may be warnings), 1 if there are errors, 2 if a REF could not be
+    /// read, or if --online could not look up any image.
     Validate(validate::Validate),
     /// Print the version, as --version
     #[command(hide = true)]
     Version,
-    /// Verify that an image or a file is signed with a key
+    /// Verify the cosign signature of an image or a file
     ///
     /// Looks for signatures of the image in the format of cosign (the tag sha256-DIGEST.sig), and prints the signed
-    /// documents, one per line. The signature must be made with the key and name the digest of the image, or of the
-    /// index. Certificates and transparency logs are not consulted, as with `cosign verify --key
-    /// --insecure-ignore-tlog=true`. With --signature, verifies a file instead of an image, as `cosign verify-blob` does.
-    /// The exit status is 1 if no signature is valid.
+    /// documents, one per line. A signature is valid if it was made with the given key and names the digest of the
+    /// image (or multi-platform index). Certificates and transparency logs are not consulted, as with `cosign verify
+    /// --key --insecure-ignore-tlog=true`. With --signature, verifies a file instead of an image, as `cosign verify-blob`
+    /// does.
+    ///
+    /// Exit status: 0 if a signature is valid, 1 if none is, 2 if the image or the key cannot be read.
     Verify(verify::Verify),
 }
 

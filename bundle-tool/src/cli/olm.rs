@@ -38,9 +38,9 @@ enum Command {
     Install(Install),
     /// Plan the move of operators from OLM v0 to OLM v1
     ///
-    /// Reports what blocks the move (the rules of the suite `olmv1`, and the state of an installation), the manifests
-    /// to apply, and which objects of OLM v0 to delete, in which order. CRDs and their objects are kept. Nothing is changed on
-    /// the cluster.
+    /// Reports what blocks the move (findings of the suite `olmv1`, and problems of the installation), the manifests to
+    /// apply, and which objects of OLM v0 to delete, in which order. CRDs and their objects are kept. The command
+    /// changes nothing on the cluster.
     ///
     /// Exit status: 0 if everything can be moved, 1 if something is blocked, 2 if the plan cannot be made.
     Migrate(Migrate),
@@ -61,10 +61,10 @@ impl Olm {
 
 /// Install OLM from the manifests of a release
 ///
-/// Applies the CRDs and waits until they are served, then applies everything else in the order of its dependencies and waits
-/// until OLM runs. The manifests are crds.yaml and olm.yaml of a release of operator-lifecycle-manager; they are not part of
-/// bundle-tool. Flags in the manifests that OLM's own programs reject are corrected. Running the command again continues,
-/// upgrades or repairs an installation.
+/// Applies the CRDs and waits until they are served, then applies everything else in the order of its dependencies and
+/// waits until OLM runs. The manifests are crds.yaml and olm.yaml of a release of operator-lifecycle-manager; they are
+/// not part of bundle-tool. Long flags with a single dash in the manifests (`-namespace`) get two dashes, because OLM's
+/// programs reject them otherwise. Running the command again continues, upgrades or repairs an installation.
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
@@ -87,7 +87,7 @@ struct Install {
     /// Omit the catalogs of the manifests
     #[arg(long)]
     no_catalogs: bool,
-    /// Maximum time for the whole installation
+    /// Time limit for the whole installation
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -116,8 +116,8 @@ struct ShowStatus {
 
 /// Remove OLM with its CRDs
 ///
-/// Operators that OLM has installed keep running without it, but their subscriptions and CSVs are deleted: if there
-/// are any, the command fails unless --force is given.
+/// Operators that OLM has installed keep running without it, but their subscriptions and CSVs are deleted: if there are
+/// any, the command fails unless you pass --force.
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
@@ -127,7 +127,7 @@ struct Uninstall {
     /// Remove OLM even if it has installed operators
     #[arg(long)]
     force: bool,
-    /// Maximum time for the whole removal
+    /// Time limit for the whole removal
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -255,7 +255,7 @@ impl Uninstall {
             let names: Vec<_> =
                 operators.iter().take(10).map(|one| format!("{}/{}", one.namespace, one.csv)).collect();
             bail!(
-                "OLM has installed {} operators: {}; remove them with `bundle-tool cleanup`, or use --force",
+                "OLM has installed {} operators: {}; remove them with `bundle-tool cleanup`, or pass --force",
                 operators.len(),
                 names.join(", ")
             );

@@ -30,7 +30,7 @@ pub(crate) struct ReportOptions {
     /// Print only errors, without warnings and without a summary
     #[arg(long, short, conflicts_with = "verbose")]
     quiet: bool,
-    /// Print everything: all findings of a rule, and ignored findings
+    /// Print all findings of each rule, and informational and ignored findings
     #[arg(long, short)]
     verbose: bool,
 }

@@ -26,7 +26,7 @@ pub(crate) struct SelectionOptions {
     /// Suites to enable in addition to `bundle`, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "SUITE")]
     suite: Vec<SuiteName>,
-    /// Sets of suites to enable, separated by commas
+    /// Catalogs or platforms whose suites to enable, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "PROFILE")]
     profile: Vec<Profile>,
     /// Label selector of the optional validators of operator-sdk to enable, such as `name=NAME` or `suite=operatorframework`

@@ -38,10 +38,10 @@ pub(crate) struct LevelOptions {
     /// Rules to ignore, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     allow: Vec<String>,
-    /// Rules whose findings are warnings, separated by commas
+    /// Rules to report as warnings, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     warn: Vec<String>,
-    /// Rules whose findings are errors, separated by commas; `warnings` for all warnings
+    /// Rules to report as errors, separated by commas; `warnings` for all warnings
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     deny: Vec<String>,
     /// Settings to use for all bundles and catalogs [default: the nearest bundle-tool.toml in or above each directory]
@@ -225,7 +225,7 @@ impl Selections {
                 let suite = rule.suite;
                 writeln!(
                     out,
-                    "{WARNING} {option} {id} has no effect: the suite `{suite}` is not enabled; add --suite {suite}"
+                    "{WARNING} {option} {id} has no effect: the suite `{suite}` is not enabled; pass --suite {suite}"
                 )?;
             }
         }

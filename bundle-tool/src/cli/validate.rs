@@ -297,7 +297,7 @@ impl Validate {
         let selection = selections.for_directory(Some(directory))?;
         if !selection.suites.contains(&Suite::Community) {
             bail!(
-                "--base requires the suite `community`, which has the rules for pull requests: add --profile community"
+                "--base requires the suite `community`, which has the rules for pull requests: pass --profile community"
             );
         }
         Ok(olm_rules::validate_pull_request("pull request", &request, &selection))

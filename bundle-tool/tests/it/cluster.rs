@@ -614,7 +614,7 @@ fn cleanup_removes_olm_v1_installations_only_with_their_crds() {
     };
     let output = tool(&cleanup, &kubeconfig);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("use --delete-crds to delete them") && deletions().is_empty());
+    assert!(text(&output.stderr).contains("pass --delete-crds to delete them") && deletions().is_empty());
     let output = tool(&[&cleanup[..], &["--delete-crds"]].concat(), &kubeconfig);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(

@@ -191,7 +191,7 @@ fn omitted_objects_are_reported() {
     );
     assert!(table.contains("it has no kind"), "{table}");
     assert!(notes.contains("warning: in/job.yaml:1:1: Job once was omitted"), "{notes}");
-    assert!(notes.contains("set --extra-service-accounts=stranger"), "{notes}");
+    assert!(notes.contains("pass --extra-service-accounts=stranger"), "{notes}");
     assert_eq!(table.lines().count(), 11, "{table}");
 
     fs::remove_dir_all(project.path("bundle")).unwrap();
@@ -302,7 +302,7 @@ fn package_and_version_come_from_cargo_toml_if_nothing_else_says_them() {
     let mut command = project.tool();
     let run =
         command.args(["generate", "bundle", "--input-dir", "in", "--package", "a-lake"]).assert().success();
-    assert!(stderr(&run).contains("note: using version 0.0.0 because none was found; set --version\n"));
+    assert!(stderr(&run).contains("note: using version 0.0.0 because none was found; pass --version\n"));
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod completions;
 mod contributing;
 mod copy;
 mod diff;
+mod docs;
 mod dropin;
 mod fix;
 mod fix_catalog;

@@ -9,7 +9,7 @@ const MISTAKES: &[(&[&str], i32, &str)] = &[
     (
         &["registry", "serve", "--dir", "registry", "--listen-anywhere"],
         2,
-        "--listen-anywhere has no effect with loopback address `127.0.0.1:5000`: set --address, such as 0.0.0.0:5000",
+        "--listen-anywhere has no effect with loopback address `127.0.0.1:5000`: pass --address, such as 0.0.0.0:5000",
     ),
     (
         &[

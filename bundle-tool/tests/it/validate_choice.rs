@@ -69,7 +69,7 @@ fn command_line_sets_levels() {
         "{message}"
     );
     let message = stderr(&run(&["validate", path, "--deny", "capability-unknown"]));
-    let expected = "warning: --deny capability-unknown has no effect: the suite `capabilities` is not enabled; add --suite capabilities\n";
+    let expected = "warning: --deny capability-unknown has no effect: the suite `capabilities` is not enabled; pass --suite capabilities\n";
     assert_eq!(message, expected);
     fs::remove_file(bundle.join("manifests/job.yaml")).unwrap();
     let settings =

@@ -25,10 +25,11 @@ const MAX_EXPLAINED: usize = 10;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Show the upgrades from version 1.0.0 in the default channel
-  bundle-tool catalog explain-upgrade catalog --package my-operator --installed 1.0.0
+  bundle-tool catalog explain-upgrade ./catalog \\
+    --package my-operator --installed 1.0.0
 
   # Show the upgrades of a bundle that is no longer in the catalog
-  bundle-tool catalog explain-upgrade catalog --package my-operator \\
+  bundle-tool catalog explain-upgrade ./catalog --package my-operator \\
     --installed my-operator.v0.9.0")]
 pub(crate) struct ExplainUpgrade {
     /// Catalog: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input

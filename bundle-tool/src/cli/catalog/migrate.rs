@@ -29,7 +29,7 @@ use olm_model::read::catalog::{Content, Source};
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Migrate a catalog in place
-  bundle-tool catalog migrate catalog
+  bundle-tool catalog migrate ./catalog
 
   # Write a copy of a published catalog that has only what consoles read
   bundle-tool catalog migrate quay.io/example/catalog:latest --output-dir catalog \\
@@ -65,7 +65,7 @@ impl Migrate {
     fn in_place(&self, rendering: &Rendering) -> Result<Exit> {
         let path = Path::new(&self.catalog);
         if !path.is_dir() {
-            bail!("{} is not a catalog directory: use --to to write a copy of an image", path.display());
+            bail!("{} is not a catalog directory: pass --to to write a copy of an image", path.display());
         }
         let failed = || format!("failed to migrate {}", path.display());
         let mut lock = lock(path)?;

@@ -43,12 +43,13 @@ const CARGO_TOML: &str = "Cargo.toml";
 /// the kustomize directory, is the base that everything else is merged into. The same input always produces the same
 /// output: createdAt changes only if something else does.
 ///
-/// Either all files of the bundle are written or none; if the command is killed, the next run reverts what it had begun.
-/// Files that are not generated are preserved, and so are edits that are saved while the command runs. A symbolic link in
-/// place of a generated file is replaced. A second run waits until the first has finished. Output of bundle-tool among the
-/// manifests is skipped.
+/// Either all files of the bundle are written or none; if the command is killed, the next run reverts what it had
+/// begun. Files that are not generated are preserved, and so are edits that are saved while the command runs. A
+/// symbolic link in place of a generated file is replaced. If two runs write to the same directory, the second waits
+/// for the first. Files in the input that bundle-tool generated itself are skipped.
 ///
-/// Exit status: 0 if the bundle was written, 1 if --strict or --check found something, 2 if none can be generated.
+/// Exit status: 0 if the bundle was written, 1 if --strict found warnings or --check found differences, 2 if the bundle
+/// could not be generated.
 #[derive(Debug, Args)]
 #[command(
     disable_version_flag = true,
@@ -70,7 +71,7 @@ pub(crate) struct Bundle {
     /// Directory of the manifests, including all directories below it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["deploy_dir", "crds_dir"])]
     input_dir: Option<PathBuf>,
-    /// Same as --input-dir, but CRDs in this directory are ignored if --crds-dir is set
+    /// Same as --input-dir; if --crds-dir is set, CRDs are read only from there
     #[arg(long, value_name = "DIR")]
     deploy_dir: Option<PathBuf>,
     /// Directory of the CRDs
@@ -124,7 +125,7 @@ pub(crate) struct Bundle {
     /// [default: Cargo.toml]
     #[arg(long, value_name = "FILE")]
     manifest_path: Option<PathBuf>,
-    /// Print what became of each object of the input
+    /// Show where each input object ended up in the bundle
     #[arg(long)]
     explain: bool,
     /// Treat warnings as errors: write nothing and exit with 1
@@ -154,7 +155,7 @@ pub(crate) struct Bundle {
     /// Range of versions that upgrade directly to this one, such as '>=1.0.0 <1.2.0'
     #[arg(long, value_name = "RANGE")]
     skip_range: Option<String>,
-    /// Catalog in which to look up the version to replace: the highest one below this version, in the bundle's first channel
+    /// Set `replaces` from this catalog: the closest lower version in the bundle's first channel
     #[arg(long, value_name = "DIR", conflicts_with = "replaces")]
     from_catalog: Option<PathBuf>,
     #[command(flatten)]
@@ -437,7 +438,7 @@ impl Bundle {
             (Some(path), _) => directory(path)?,
             (None, false) => manifests::stream("standard input", io::stdin().lock())?,
             (None, true) => bail!(
-                "no manifests: set --input-dir, or pipe them to standard input, such as from \
+                "no manifests: pass --input-dir, or pipe them to standard input, such as from \
                  `kubectl kustomize config/manifests`"
             ),
         };
@@ -510,7 +511,7 @@ impl Bundle {
                 let path = output.directory.join(path).display().to_string();
                 writeln!(
                     io::stderr(),
-                    "warning: {} is not generated from the input; remove it or set --prune",
+                    "warning: {} is not generated from the input; remove it or pass --prune",
                     printable(&path)
                 )?;
             }
@@ -585,7 +586,7 @@ fn origin(generated: &Generated, cargo_toml: Option<&str>) -> io::Result<()> {
     match version_origin {
         Origin::Fallback => writeln!(err, "note: using version {version} from {file}"),
         Origin::Default => {
-            writeln!(err, "note: using version {version} because none was found; set --version")
+            writeln!(err, "note: using version {version} because none was found; pass --version")
         }
         Origin::Option | Origin::Csv => Ok(()),
     }
