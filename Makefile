@@ -44,9 +44,11 @@ help: ## List the targets
 build: musl ## Build both programs for development (static, fast to build)
 	$(CARGO) build --locked --target $(TARGET)
 
+# With the page of `preview`, if `make web` has built it.
+PAGE = $(if $(wildcard web/dist/index.html),--features bundle-tool/page)
 .PHONY: dist
 dist: musl ## Build both programs for release into target/dist (static, optimized as a whole)
-	$(CARGO) build --profile dist --locked --target $(TARGET) --config 'target.$(TARGET).rustflags=$(DIST_RUSTFLAGS)'
+	$(CARGO) build --profile dist --locked --target $(TARGET) $(PAGE) --config 'target.$(TARGET).rustflags=$(DIST_RUSTFLAGS)'
 	@mkdir -p target/dist && cp -f $(DIST)/bundle-tool $(DIST)/memcached-operator target/dist/
 
 # The page that validates in a browser. wasm-bindgen must have the version of Cargo.lock; wasm-opt makes the page smaller if it is installed.
@@ -60,8 +62,8 @@ web: ## Build the page that validates bundles in a browser into web/dist (needs 
 	  echo "help: cargo install --locked wasm-bindgen-cli --version $(WASM_BINDGEN_VERSION)"; exit 1; }
 	@rustup target list --installed | grep -x wasm32-unknown-unknown >/dev/null || rustup target add wasm32-unknown-unknown
 	$(CARGO) rustc --profile web --locked --target wasm32-unknown-unknown -p olm-web --lib --crate-type cdylib
-	$(WASM_BINDGEN) --target web --no-typescript --out-dir target/web --out-name olm_web $(WASM)
-	@if wasm-opt --version >/dev/null 2>&1; then wasm-opt -Os --output $(WASM).opt target/web/olm_web_bg.wasm && mv $(WASM).opt target/web/olm_web_bg.wasm; fi
+	$(WASM_BINDGEN) --target web --no-typescript --out-dir target/page --out-name olm_web $(WASM)
+	@if wasm-opt --version >/dev/null 2>&1; then wasm-opt -Os --output $(WASM).opt target/page/olm_web_bg.wasm && mv $(WASM).opt target/page/olm_web_bg.wasm; fi
 	cd web && npm ci --no-audit --no-fund && npm run --silent build
 
 .PHONY: musl

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync, mkdirSync, rmSync, copyFileSync, readdirSy
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-const engine = process.env.ENGINE ?? "../target/web";
+const engine = process.env.ENGINE ?? "../target/page";
 const output = "dist";
 // What a visitor downloads, in bytes, if the server compresses.
 const MAX_DOWNLOAD = 2 * 1024 * 1024;

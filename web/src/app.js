@@ -72,15 +72,19 @@ async function open(files, name, { keeps = false } = {}) {
   }
 }
 
+/** The name of a bundle or a catalog, with a number if others have the same. */
+function titleOf(subject) {
+  const title = (one) => (one.title && one.title !== one.name ? `${one.title} in ${one.name}` : one.name);
+  const twins = subjects.filter((other) => title(other) === title(subject));
+  return twins.length > 1 ? `${title(subject)} (${twins.indexOf(subject) + 1})` : title(subject);
+}
+
 async function select(subject, { keeps = false } = {}) {
   const path = keeps ? current?.path : undefined;
   current = subject;
   $("welcome").hidden = true;
   $("workbench").hidden = false;
-  fill($("subject"), subjects.map((one) => {
-    const twins = subjects.filter((other) => other.name === one.name);
-    return h("option", { value: one.number, selected: one === current }, twins.length > 1 ? `${one.name} (${twins.indexOf(one) + 1})` : one.name);
-  }));
+  fill($("subject"), subjects.map((one) => h("option", { value: one.number, selected: one === current }, titleOf(one))));
   $("subject-label").hidden = subjects.length < 2;
   tabs();
   report = null;
@@ -117,6 +121,7 @@ async function validate() {
         continue;
       }
       const [one] = subject.isCatalog ? found.catalogs : found.bundles;
+      subject.title = one.name || subject.name;
       report = { ...one, time, findings: one.findings.map((finding, index) => ({ ...finding, index })) };
       show();
     } while (isOutdated);
@@ -200,6 +205,7 @@ function decoded(bytes) {
 const mark = () => editor?.mark(visible().filter((finding) => finding.file === current.path), (finding) => apply("fix", finding.index));
 
 function show() {
+  for (const option of $("subject").options) option.textContent = titleOf(subjects.find((one) => String(one.number) === option.value));
   listFindings();
   listFiles();
   if (current.path !== undefined && !editorHost.hidden && editor?.key === `${current.number}/${current.path}`) mark();
@@ -282,7 +288,7 @@ function listFiles() {
 const validateView = h("div", { class: "validate" },
   findingsHost,
   h("div", { class: "source" },
-    h("details", { class: "file-list", open: true }, h("summary", {}, "Files"), filesHost),
+    h("details", { class: "file-list", open: matchMedia("(min-width: 60rem)").matches }, h("summary", {}, "Files"), filesHost),
     h("div", { class: "pane" }, fileTitle, notText, editorHost)));
 
 // ---- tabs
@@ -293,7 +299,7 @@ const VIEWS = {
   console: { title: "OpenShift console", for: "bundle", of: async () => consoleView(await client.call("preview", current.number)) },
   forms: { title: "Forms", for: "bundle", of: async () => formsView(await client.call("preview", current.number)) },
   catalog: { title: "Packages", for: "catalog", of: () => catalogView(client, current.number) },
-  upgrade: { title: "Upgrade", for: "bundle", of: () => upgradeView(client, subjects.filter((one) => !one.isCatalog), current, pickUpgrade) },
+  upgrade: { title: "Upgrade", for: "bundle", of: () => upgradeView(client, subjects.filter((one) => !one.isCatalog), current, titleOf, pickUpgrade) },
 };
 
 const available = () => Object.entries(VIEWS).filter(([, one]) => !one.for || (one.for === "catalog") === current.isCatalog);

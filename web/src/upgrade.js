@@ -3,7 +3,7 @@
 import { counted, fill, h } from "./dom.js";
 
 /** The comparison of two bundles that are open. */
-export function upgradeView(client, bundles, current, pick) {
+export function upgradeView(client, bundles, current, titleOf, pick) {
   const file = h("input", { type: "file", multiple: true, hidden: true, "aria-label": "Other version" });
   file.onchange = () => pick([...file.files]);
   const other = h("button", { type: "button", onclick: () => file.click() }, "Open another version…");
@@ -12,7 +12,7 @@ export function upgradeView(client, bundles, current, pick) {
   }
   const result = h("div", { "aria-live": "polite" });
   const others = bundles.filter((one) => one !== current);
-  const choose = (id, title, chosen) => h("label", {}, title, " ", h("select", { id, onchange: () => show() }, bundles.map((one) => h("option", { value: one.number, selected: one === chosen }, `${one.name} (${bundles.indexOf(one) + 1})`))));
+  const choose = (id, title, chosen) => h("label", {}, title, " ", h("select", { id, onchange: () => show() }, bundles.map((one) => h("option", { value: one.number, selected: one === chosen }, titleOf(one)))));
   const [from, to] = [choose("from", "From", others[0]), choose("to", "To", current)];
   const show = async () => {
     const [old, next] = [from, to].map((label) => Number(label.querySelector("select").value));
@@ -40,7 +40,7 @@ function difference({ old, new: next, breaks, summary, crds, sections }) {
     h("h3", { class: breaks ? "failed" : "passed" }, `${old || "unnamed"} → ${next || "unnamed"}: ${breaks ? "breaks something" : "breaks nothing"}`),
     h("p", {}, summary),
     crds.map((crd) => h("section", {}, h("h4", {}, `Custom resource definition ${crd.name}`), h("ul", { class: "changes" }, crd.changes.map((change) => h("li", { class: "removed" }, change))))),
-    sections.map((section) => h("section", {}, h("h4", {}, section.title), h("ul", { class: "changes" }, section.changes.map(line)))),
+    sections.map((section) => h("section", {}, h("h4", {}, section.title[0].toUpperCase() + section.title.slice(1)), h("ul", { class: "changes" }, section.changes.map(line)))),
     crds.length + sections.length === 0 && h("p", { class: "muted" }, "Nothing that matters for an upgrade differs."),
   ];
 }

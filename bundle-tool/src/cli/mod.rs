@@ -41,6 +41,7 @@ mod olm;
 mod online;
 mod outputs;
 mod padding;
+mod preview;
 mod progress;
 mod pull_request;
 mod push;
@@ -291,6 +292,14 @@ enum Command {
     /// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be
     /// used.
     Scorecard(scorecard::Scorecard),
+    /// Show a bundle in a browser: findings, fixes, and how catalogs will show it
+    ///
+    /// Serves a page on 127.0.0.1 that validates the bundle or the catalog in a directory as `validate` does, and shows
+    /// how OperatorHub.io and the console of OpenShift will show the operator. The page is updated when files of the
+    /// directory change. Edits in the page stay in the page: download the files, or apply `fix` to the directory.
+    ///
+    /// Prints its address on standard output when it is ready to serve, and runs until SIGINT or SIGTERM.
+    Preview(preview::Preview),
     /// Serve a file-based catalog to OLM
     ///
     /// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection; invoked as `opm`, the
@@ -496,6 +505,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Run(command) => command.run(),
         Command::Scorecard(command) => command.run(),
         Command::Generate(command) => command.run(),
+        Command::Preview(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Support(command) => command.run(),
         Command::Test(command) => command.run(),

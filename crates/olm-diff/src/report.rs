@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use anstyle::Style;
+use serde::Serialize;
 
 use super::bundle::Lists;
 use super::crd::{Change, Effect, field};
@@ -41,23 +42,23 @@ pub fn write_text(difference: &Difference, styles: &Styles, out: &mut impl Write
     writeln!(out, "{} -> {}", printable(&difference.old), printable(&difference.new))?;
     for crd in &difference.crds {
         let title = format!("custom resource definition {}", printable(&crd.name));
-        writeln!(out, "\n{}", styled(*heading, &title))?;
+        writeln!(out, "\n{}", styled(*heading, title))?;
         for change in &crd.breaking {
-            writeln!(out, "  {}", styled(*removed, &printable(&sentence(change))))?;
+            writeln!(out, "  {}", styled(*removed, printable(&sentence(change))))?;
         }
     }
     for Section { title, changes } in sections(difference, ["-", "+"]) {
-        writeln!(out, "\n{}", styled(*heading, &title))?;
+        writeln!(out, "\n{}", styled(*heading, title))?;
         for change in changes {
             let style = match change.split_once(' ') {
                 Some(("-", _)) => *removed,
                 Some(("+", _)) => *added,
                 _ => Style::new(),
             };
-            writeln!(out, "  {}", styled(style, &printable(&change)))?;
+            writeln!(out, "  {}", styled(style, printable(&change)))?;
         }
     }
-    writeln!(out, "\n{}", styled(*heading, &summary(difference)))
+    writeln!(out, "\n{}", styled(*heading, summary(difference)))
 }
 
 /// Writes a difference as Markdown.
@@ -106,7 +107,7 @@ pub fn sentence(change: &Change) -> String {
     }
 }
 
-fn styled(style: Style, text: &str) -> String {
+fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
