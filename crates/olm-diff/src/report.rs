@@ -10,7 +10,6 @@ use super::bundle::Lists;
 use super::crd::{Change, Effect, field};
 use super::difference::Difference;
 use kube_yaml::text::{printable, size};
-use serde::Serialize;
 
 /// The styles of the text for terminals; none by default.
 #[derive(Debug, Clone, Copy, Default)]
