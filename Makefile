@@ -44,10 +44,27 @@ help: ## List the targets
 build: musl ## Build both programs for development (static, fast to build)
 	$(CARGO) build --locked --target $(TARGET)
 
+# With the page of `preview`, if `make web` has built it.
+PAGE = $(if $(wildcard web/dist/index.html),--features bundle-tool/page)
 .PHONY: dist
 dist: musl ## Build both programs for release into target/dist (static, optimized as a whole)
-	$(CARGO) build --profile dist --locked --target $(TARGET) --config 'target.$(TARGET).rustflags=$(DIST_RUSTFLAGS)'
+	$(CARGO) build --profile dist --locked --target $(TARGET) $(PAGE) --config 'target.$(TARGET).rustflags=$(DIST_RUSTFLAGS)'
 	@mkdir -p target/dist && cp -f $(DIST)/bundle-tool $(DIST)/memcached-operator target/dist/
+
+# The page that validates in a browser. wasm-bindgen must have the version of Cargo.lock; wasm-opt makes the page smaller if it is installed.
+WASM_BINDGEN ?= wasm-bindgen
+WASM_BINDGEN_VERSION = $(shell sed -n '/^name = "wasm-bindgen"$$/{n;s/^version = "\(.*\)"/\1/p}' Cargo.lock)
+WASM := target/wasm32-unknown-unknown/web/olm_web.wasm
+.PHONY: web
+web: ## Build the page that validates bundles in a browser into web/dist (needs npm and wasm-bindgen)
+	@$(WASM_BINDGEN) --version 2>/dev/null | grep -qx 'wasm-bindgen $(WASM_BINDGEN_VERSION)' || { \
+	  echo "error: wasm-bindgen $(WASM_BINDGEN_VERSION) is not installed"; \
+	  echo "help: cargo install --locked wasm-bindgen-cli --version $(WASM_BINDGEN_VERSION)"; exit 1; }
+	@rustup target list --installed | grep -x wasm32-unknown-unknown >/dev/null || rustup target add wasm32-unknown-unknown
+	$(CARGO) rustc --profile web --locked --target wasm32-unknown-unknown -p olm-web --lib --crate-type cdylib
+	$(WASM_BINDGEN) --target web --no-typescript --out-dir target/page --out-name olm_web $(WASM)
+	@if wasm-opt --version >/dev/null 2>&1; then wasm-opt -Os --output $(WASM).opt target/page/olm_web_bg.wasm && mv $(WASM).opt target/page/olm_web_bg.wasm; fi
+	cd web && npm ci --no-audit --no-fund && npm run --silent build
 
 .PHONY: musl
 musl:
@@ -127,11 +144,16 @@ lint: musl ## Check format, clippy, documentation, and licenses and sources of d
 	  else echo "cargo-deny is not installed (cargo install --locked cargo-deny); skipping the check of dependencies"; fi
 
 # The crates that do no I/O: what reads, validates and generates also runs in a browser.
-WASM_CRATES := kube-yaml kubernetes-cel olm-model olm-rules olm-generate olm-catalog olm-report
+WASM_CRATES := kube-yaml kubernetes-cel olm-model olm-rules olm-generate olm-catalog olm-diff olm-report olm-web
 .PHONY: wasm
 wasm: ## Check that the crates without I/O compile for WebAssembly
 	@rustup target list --installed | grep -x wasm32-unknown-unknown >/dev/null || rustup target add wasm32-unknown-unknown
 	$(CARGO) check --locked --target wasm32-unknown-unknown --no-default-features $(addprefix -p ,$(WASM_CRATES))
+
+# The browser is the program CHROMIUM, chromium by default.
+.PHONY: web-test
+web-test: web build ## Drive the page in a headless browser, and compare its findings with those of validate
+	cd web && BUNDLE_TOOL=$(abspath $(BUNDLE_TOOL)) npm test
 
 .PHONY: drift
 drift: generate ## Fail if a generated file differs from the committed one

@@ -16,8 +16,7 @@ use super::format::{Formats, OutputOption};
 use super::images::RegistryArgs;
 use super::runtime::SharedRuntime;
 use super::versions::Versions;
-use crate::diff;
-use crate::terminal::{WARNING, stderr, stdout};
+use crate::terminal::{DIFF_STYLES, WARNING, stderr, stdout};
 use kube_yaml::Tree;
 use kube_yaml::text::{counted, excerpt, write_json};
 use olm_catalog::validate::resolve;
@@ -93,20 +92,20 @@ impl Diff {
         let (old, new) = (old?, new?);
         let objects = match self.objects.as_slice() {
             [] => None,
-            paths => Some(diff::objects(&old, &new, &existing(paths)?, &tree)),
+            paths => Some(olm_diff::objects(&old, &new, &existing(paths)?, &tree)),
         };
         if let Some(objects) = objects.as_ref().filter(|objects| objects.unverified > 0) {
             let count = counted(objects.unverified, "existing object");
             writeln!(stderr(), "{WARNING} {count} not validated: the cost limit was exceeded")?;
         }
         let stored_versions = stored_versions(&self.stored_versions, &old)?;
-        let options = diff::Options { strict: self.all_crd_changes, stored_versions };
-        let mut difference = diff::compare(old, new, &options);
+        let options = olm_diff::Options { strict: self.all_crd_changes, stored_versions };
+        let mut difference = olm_diff::compare(old, new, &options);
         difference.objects = objects;
         let mut out = io::BufWriter::new(stdout().lock());
         match self.format.output {
-            Output::Text => diff::write_text(&difference, &mut out)?,
-            Output::Markdown => diff::write_markdown(&difference, &mut out)?,
+            Output::Text => olm_diff::write_text(&difference, &DIFF_STYLES, &mut out)?,
+            Output::Markdown => olm_diff::write_markdown(&difference, &mut out)?,
             Output::Json => {
                 write_json(&difference, &mut out)?;
             }
@@ -134,7 +133,7 @@ impl Diff {
         }
         let (mut packages, _) = resolve(&blobs);
         load::select([&mut packages], self.versions.package.as_deref())?;
-        let options = diff::Options { strict: self.all_crd_changes, ..diff::Options::default() };
+        let options = olm_diff::Options { strict: self.all_crd_changes, ..olm_diff::Options::default() };
         let found = edges::breaking(&packages, &available.with(kept), self.channel.as_deref(), &options)?;
         if found.available == 0 {
             bail!(
@@ -156,9 +155,9 @@ impl Diff {
 }
 
 /// Returns the versions that --stored-versions names, by CRD.
-fn stored_versions(listed: &[String], old: &diff::Version) -> Result<diff::StoredVersions> {
+fn stored_versions(listed: &[String], old: &olm_diff::Version) -> Result<olm_diff::StoredVersions> {
     if listed.is_empty() {
-        return Ok(diff::StoredVersions::default());
+        return Ok(olm_diff::StoredVersions::default());
     }
     let mut of_crds: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in listed {
@@ -182,7 +181,7 @@ fn stored_versions(listed: &[String], old: &diff::Version) -> Result<diff::Store
             of_crds.entry(name.to_owned()).or_default().push(one.clone());
         }
     }
-    Ok(diff::StoredVersions::OfCrds(of_crds))
+    Ok(olm_diff::StoredVersions::OfCrds(of_crds))
 }
 
 /// Reads the objects of --objects; lists stand for their items, and may be empty.
@@ -221,16 +220,16 @@ fn tree(json: &Json) -> Tree {
     parsed.documents.into_iter().next().unwrap_or_default()
 }
 
-fn read(reference: &str, registries: &RegistryArgs, runtime: &SharedRuntime) -> Result<diff::Version> {
+fn read(reference: &str, registries: &RegistryArgs, runtime: &SharedRuntime) -> Result<olm_diff::Version> {
     let path = Path::new(reference);
     let version = if path.is_dir() && !path.join("manifests").is_dir() {
         if format::of(path)? == Format::Catalog {
             return Err(FormatError::CatalogAsBundle { path: reference.to_owned() }.into());
         }
         let manifests = disk::manifests::directory(path)?;
-        diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))
+        olm_diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))
     } else {
-        diff::Version::of_bundle(&bundles::read(reference, registries, runtime)?)
+        olm_diff::Version::of_bundle(&bundles::read(reference, registries, runtime)?)
     };
     if version.is_empty() {
         bail!("{reference} contains neither a ClusterServiceVersion nor a CustomResourceDefinition");

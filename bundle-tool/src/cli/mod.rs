@@ -45,6 +45,7 @@ mod online;
 mod outputs;
 mod padding;
 mod pages;
+mod preview;
 mod progress;
 mod pull_request;
 mod push;
@@ -107,7 +108,7 @@ struct Cli {
 /// The groups of commands in the help, in its order. Each command is in one of them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["init", "generate", "validate", "push", "run"]),
-    ("Bundles", &["fix", "explain", "rules", "support", "diff", "render", "scorecard"]),
+    ("Bundles", &["preview", "fix", "explain", "rules", "support", "diff", "render", "scorecard"]),
     ("Catalogs", &["catalog", "serve"]),
     ("Images", &["copy", "mirror", "inspect", "attest", "verify", "login", "logout", "auth", "registry"]),
     ("Clusters", &["olm", "doctor", "test", "cleanup"]),
@@ -351,6 +352,14 @@ enum Command {
     /// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be
     /// used.
     Scorecard(scorecard::Scorecard),
+    /// Show a bundle in a browser, as catalogs will show it
+    ///
+    /// Serves a page on 127.0.0.1 that validates the bundle or the catalog in a directory as `validate` does, and shows
+    /// how OperatorHub.io and the console of OpenShift will show the operator. The page is updated when files of the
+    /// directory change. Edits in the page stay in the page: download the files, or apply `fix` to the directory.
+    ///
+    /// Prints its address on standard output when it is ready to serve, and runs until SIGINT or SIGTERM.
+    Preview(preview::Preview),
     /// Serve a file-based catalog to OLM
     ///
     /// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection. Requires no write access
@@ -585,6 +594,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Run(command) => command.run(),
         Command::Scorecard(command) => command.run(),
         Command::Generate(command) => command.run(),
+        Command::Preview(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Support(command) => command.run(),
         Command::Test(command) => command.run(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum as _};
 
-use super::selection::{Profile, SelectionOptions};
+use super::selection::SelectionOptions;
 use super::suites::{SuiteName, unknown_rule};
 use crate::settings;
 use crate::settings::Settings;
@@ -16,7 +16,7 @@ use crate::terminal::{WARNING, stderr};
 use kube_yaml::text::printable;
 use olm_model::Level;
 use olm_model::report::{Suite, suggest};
-use olm_rules::{Ignore, Selection};
+use olm_rules::{Ignore, Profile, Selection};
 
 /// The name that stands for all warnings.
 const WARNINGS: &str = "warnings";
@@ -181,10 +181,8 @@ impl Selections {
             selection.suites.extend(SuiteName::suites(&[suite]));
         }
         if let Some(profile) = &settings.profile {
-            let Ok(profile) = Profile::from_str(profile, false) else {
-                let all = Profile::value_variants().iter().filter_map(Profile::to_possible_value);
-                let names: Vec<_> = all.map(|value| value.get_name().to_owned()).collect();
-                let names: Vec<_> = names.iter().map(String::as_str).collect();
+            let Some(profile) = Profile::ALL.into_iter().find(|known| known.name() == profile) else {
+                let names = Profile::ALL.map(Profile::name);
                 bail!("{name}: {}", suggest::unknown("profile", profile, &names));
             };
             selection.suites.extend(profile.suites());

@@ -35,6 +35,7 @@ mod migrate;
 mod migrate_project;
 mod mirror;
 mod misuse;
+mod preview;
 mod project;
 mod proxy;
 mod push;

@@ -15,7 +15,6 @@ use crate::cli::exit::{Exit, print_error};
 use crate::cli::images::RegistryArgs;
 use crate::cli::report::{ReportOptions, Run, print_errors};
 use crate::cli::settings::LevelOptions;
-use crate::diff;
 use olm_catalog::validate;
 use olm_model::disk::file;
 use olm_model::kubernetes::Minor;
@@ -152,7 +151,7 @@ fn with_upgrades(
 ) -> Result<CatalogReport> {
     let (documents, kept) = contents::documents(sources, |bundle| edges::crds_of(&bundle))?;
     let mut report = validate::report_with(name, documents, openshift, selection, |packages| {
-        let found = edges::breaking(packages, &available.with(kept), None, &diff::Options::default())?;
+        let found = edges::breaking(packages, &available.with(kept), None, &olm_diff::Options::default())?;
         let finding = |upgrade: &edges::Upgrade<'_>| {
             let (channel, _) = upgrade.channels.first()?;
             Some(validate::upgrade_breaks(channel, upgrade.from, upgrade.to, &upgrade.summary()))

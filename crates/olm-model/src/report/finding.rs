@@ -84,6 +84,29 @@ impl Suite {
             Self::Preflight => "preflight",
         }
     }
+
+    /// What the rules of the suite reproduce, in a few words.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Bundle => {
+                "Rules of the API server, OLM and operator-sdk's default validation (always enabled)"
+            }
+            Self::Catalog => "Rules of opm for catalogs (always enabled)",
+            Self::OperatorHubV2 => "Rules of OperatorHub.io for CSVs",
+            Self::Capabilities => "Capability levels of OperatorHub.io",
+            Self::Categories => "Categories of OperatorHub.io",
+            Self::GoodPractices => "Recommendations of the Operator Framework",
+            Self::DeprecatedApis => "Uses of APIs that were removed from Kubernetes",
+            Self::Olmv1 => "What OLM v1 rejects and OLM v0 accepts",
+            Self::Openshift => "What OpenShift rejects by default, and declarations of OpenShift versions",
+            Self::Disconnected => "What clusters without access to public registries need",
+            Self::Multiarch => "The CPU architectures that an operator declares",
+            Self::Community => "Requirements of the OpenShift community catalog",
+            Self::SdkCommunity => "Removed APIs as in operator-sdk's deprecated validator `community`",
+            Self::Preflight => "Requirements of preflight, the certification tool for OpenShift",
+        }
+    }
 }
 
 impl fmt::Display for Suite {

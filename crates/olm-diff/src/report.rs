@@ -3,39 +3,61 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use clap::builder::styling::Style;
+use anstyle::Style;
+use serde::Serialize;
 
 use super::bundle::Lists;
 use super::crd::{Change, Effect, field};
 use super::difference::Difference;
-use crate::terminal::{ADDED, HEADING, REMOVED, Styled};
 use kube_yaml::text::{printable, size};
 
-/// Writes a difference as text, with colors: a stream that removes them where they are not wanted.
+/// The styles of the text for terminals; none by default.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Styles {
+    /// The style of headings.
+    pub heading: Style,
+    /// The style of what is removed, or breaks.
+    pub removed: Style,
+    /// The style of what is added.
+    pub added: Style,
+}
+
+/// A list of changes of one subject.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Section {
+    /// The subject, in lower case: `install modes`.
+    pub title: &'static str,
+    /// One line for each change; never empty.
+    pub changes: Vec<String>,
+}
+
+/// Writes a difference as text.
 ///
 /// # Errors
 /// `out` cannot be written.
-pub fn write_text(difference: &Difference, out: &mut impl Write) -> io::Result<()> {
+pub fn write_text(difference: &Difference, styles: &Styles, out: &mut impl Write) -> io::Result<()> {
+    let Styles { heading, removed, added } = styles;
     writeln!(out, "{} -> {}", printable(&difference.old), printable(&difference.new))?;
     for crd in &difference.crds {
         let title = format!("custom resource definition {}", printable(&crd.name));
-        writeln!(out, "\n{}", Styled(HEADING, title))?;
+        writeln!(out, "\n{}", styled(*heading, title))?;
         for change in &crd.breaking {
-            writeln!(out, "  {}", Styled(REMOVED, printable(&sentence(change))))?;
+            writeln!(out, "  {}", styled(*removed, printable(&sentence(change))))?;
         }
     }
-    for (title, changes) in sections(difference, ["-", "+"]) {
-        writeln!(out, "\n{}", Styled(HEADING, title))?;
+    for Section { title, changes } in sections(difference, ["-", "+"]) {
+        writeln!(out, "\n{}", styled(*heading, title))?;
         for change in changes {
             let style = match change.split_once(' ') {
-                Some(("-", _)) => REMOVED,
-                Some(("+", _)) => ADDED,
+                Some(("-", _)) => *removed,
+                Some(("+", _)) => *added,
                 _ => Style::new(),
             };
-            writeln!(out, "  {}", Styled(style, printable(&change)))?;
+            writeln!(out, "  {}", styled(style, printable(&change)))?;
         }
     }
-    writeln!(out, "\n{}", Styled(HEADING, summary(difference)))
+    writeln!(out, "\n{}", styled(*heading, summary(difference)))
 }
 
 /// Writes a difference as Markdown.
@@ -51,7 +73,7 @@ pub fn write_markdown(difference: &Difference, out: &mut impl Write) -> io::Resu
             writeln!(out, "- {}", printable(&sentence(change)))?;
         }
     }
-    for (title, changes) in sections(difference, ["removed:", "added:"]) {
+    for Section { title, changes } in sections(difference, ["removed:", "added:"]) {
         writeln!(out, "\n#### {}{}\n", title[..1].to_uppercase(), &title[1..])?;
         for change in changes {
             writeln!(out, "- {}", printable(&change))?;
@@ -84,8 +106,13 @@ pub fn sentence(change: &Change) -> String {
     }
 }
 
-/// The sections after the CRDs that are not empty; `marks` precede what is removed and what is added.
-fn sections(difference: &Difference, marks: [&str; 2]) -> Vec<(&'static str, Vec<String>)> {
+fn styled(style: Style, text: impl Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Returns the sections after the CRDs that are not empty; `marks` precede what is removed and what is added.
+#[must_use]
+pub fn sections(difference: &Difference, marks: [&str; 2]) -> Vec<Section> {
     let broken = difference.objects.iter().flat_map(|objects| &objects.broken);
     let mut sections = vec![
         ("existing objects", broken.map(|one| format!("{}: {}", one.object, one.problem)).collect()),
@@ -142,7 +169,7 @@ fn sections(difference: &Difference, marks: [&str; 2]) -> Vec<(&'static str, Vec
         sections.push(("size of the manifests", vec![format!("{old} -> {new}")]));
     }
     sections.retain(|(_, lines)| !lines.is_empty());
-    sections
+    sections.into_iter().map(|(title, changes)| Section { title, changes }).collect()
 }
 
 fn lines<T: Display>(lists: &Lists<T>, [removed, added]: [&str; 2]) -> Vec<String> {
@@ -150,7 +177,9 @@ fn lines<T: Display>(lists: &Lists<T>, [removed, added]: [&str; 2]) -> Vec<Strin
     removed.chain(lists.added.iter().map(|item| format!("{added} {item}"))).collect()
 }
 
-fn summary(difference: &Difference) -> String {
+/// Returns what is most important for an upgrade, in one line.
+#[must_use]
+pub fn summary(difference: &Difference) -> String {
     let changes: usize = difference.crds.iter().map(|crd| crd.breaking.len()).sum();
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let mut parts = vec![plural(changes, "breaking change") + " in " + &plural(difference.crds.len(), "CRD")];

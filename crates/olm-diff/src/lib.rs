@@ -3,6 +3,10 @@
 //! CRDs are compared as OLM v1 compares them before it upgrades ([`Change`]); permissions, install modes, webhooks and
 //! images as administrators read them. Bundles are read elsewhere; nothing here does I/O.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod bundle;
 mod crd;
 mod deployments;
@@ -22,12 +26,11 @@ pub use crd::{Change, Effect};
 pub use difference::{CrdDifference, Difference};
 pub use immutable::ImmutableChange;
 pub use objects::{BrokenObject, Objects, objects};
-pub use report::{sentence, write_markdown, write_text};
+pub use report::{Section, Styles, sections, sentence, summary, write_markdown, write_text};
 pub use version::Version;
 
 /// How strictly CRDs are compared.
 #[derive(Debug, Clone, Default)]
-#[non_exhaustive]
 pub struct Options {
     /// Report everything that the check of OLM v1 rejects in the CRDs as they are written, harmless changes and follow-up errors
     /// among it.
@@ -75,25 +78,6 @@ pub fn compare_crds(old: &Json, new: &Json, options: &Options) -> Vec<Change> {
 ///
 /// Unless [`Options::strict`] is set, changes that existing objects do not notice are omitted, as are the follow-up
 /// errors of a removed field, and served versions that a conversion webhook of the CSV converts are not compared.
-///
-/// ```
-/// use std::collections::BTreeMap;
-/// use bundle_tool::diff;
-/// use olm_model::read;
-///
-/// let crd = |maximum: u32| {
-///     let text = format!(
-///         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: gizmos.example.com}}\n\
-///          spec: {{scope: Namespaced, versions: [{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: \
-///          {{type: object, properties: {{size: {{type: integer, maximum: {maximum}}}}}}}}}}}]}}\n"
-///     );
-///     let files = BTreeMap::from([("manifests/crd.yaml".to_owned(), text.into_bytes())]);
-///     diff::Version::of_bundle(&read::bundle::files("gizmo", &files))
-/// };
-/// let difference = diff::compare(crd(10), crd(5), &diff::Options::default());
-/// assert_eq!(difference.crds[0].breaking[0].check, "maximum");
-/// assert_eq!(difference.crds[0].breaking[0].detail, "10 -> 5");
-/// ```
 #[must_use]
 pub fn compare(old: Version, mut new: Version, options: &Options) -> Difference {
     let conversion_conflicts = new.conflicting_conversions().cloned().collect();
