@@ -27,7 +27,7 @@ TARGET ?= $(shell uname -m)-unknown-linux-musl
 BIN := target/$(TARGET)/debug
 DIST := target/$(TARGET)/dist
 # Programs at a fixed address, as Go's are: without 28,000 relocations, each start touches a quarter of the pages less.
-DIST_RUSTFLAGS := ["-Crelocation-model=static", "-Clink-arg=-T.cargo/no-unwind-tables.ld"]
+DIST_RUSTFLAGS := ["-Crelocation-model=static"]
 BUNDLE_TOOL := $(BIN)/bundle-tool
 OPERATOR := $(BIN)/memcached-operator
 # Everything that `make generate` writes and git keeps.
