@@ -88,7 +88,7 @@ pub(crate) fn hint(words: &[&str]) -> Option<String> {
     };
     let words: Vec<Word> = words.iter().map(quoted).collect();
     let name = tool.name();
-    Some(match translate(tool, &words, &Project::default(), false) {
+    Some(match translate(tool, &words, &ProjectFacts::default(), false) {
         Translation::Native(line) => {
             format!("this command of {name} is `{}`", line.text("bundle-tool", &words))
         }
