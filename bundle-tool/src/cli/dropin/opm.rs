@@ -368,6 +368,28 @@ const BUNDLE: Command = Command {
                 bundle::unpack,
             )
             .without_native("`bundle-tool copy IMAGE oci:DIR` keeps an image as an OCI layout"),
+            Command::leaf(
+                "extract",
+                "",
+                "Write the manifests of a bundle to a ConfigMap",
+                Arity::Any,
+                &[
+                    Flag::text("configmapname", "", "Name of the ConfigMap").short('c'),
+                    Flag::text("datalimit", "1048576", "Maximum size of the manifests in bytes").short('l'),
+                    Flag::bool("debug", "Enable debug logging"),
+                    Flag::bool("gzip", "Compress the manifests").short('z'),
+                    Flag::text("kubeconfig", "", "Kubeconfig file").short('k'),
+                    Flag::text("manifestsdir", "/", "Directory of the manifests").short('m'),
+                    Flag::text(
+                        "namespace",
+                        "openshift-operator-lifecycle-manager",
+                        "Namespace of the ConfigMap",
+                    )
+                    .short('n'),
+                ],
+                unsupported,
+            )
+            .unsupported(bundle::extract),
         ],
     )
 };

@@ -114,7 +114,8 @@ fn quoted(name: &str) -> String {
             '\t' => text.push_str("\\t"),
             char if char.is_control() => {
                 for byte in char.encode_utf8(&mut [0; 4]).bytes() {
-                    text.push_str(&format!("\\{byte:03o}"));
+                    text.push('\\');
+                    text.extend([6, 3, 0].map(|shift| char::from(b'0' + (byte >> shift & 7))));
                 }
             }
             char => text.push(char),
@@ -151,7 +152,8 @@ impl Report {
             let place = format!("{}:{}:", note.file, note.line);
             writeln!(out, "{} {label} {}", printable(&place), printable(&note.message))?;
         }
-        if !self.changes.is_empty() && !(notes.is_empty() && calls.is_empty()) {
+        let is_first = notes.is_empty() && calls.is_empty();
+        if !self.changes.is_empty() && !is_first {
             writeln!(out)?;
         }
         out.flush()?;

@@ -133,6 +133,14 @@ fn flags_are_read_as_cobra_reads_them() {
             1,
             &["!invalid --bundles value \\\"oci:bundle\\\": expected the name of an image"],
         ),
+        (
+            "opm alpha bundle extract -m bundle/manifests -c x -n olm -z",
+            1,
+            &[
+                "!`opm alpha bundle extract` is the job with which OLM unpacks a bundle",
+                "!`bundle-tool run bundle IMAGE`",
+            ],
+        ),
         ("opm generate dockerfile catalog -l 'a=b\nRUN evil'", 1, &["!invalid label"]),
         ("opm generate dockerfile catalog -i 'a\nRUN evil'", 1, &["!invalid base image"]),
         ("mkdir 'd\nRUN evil'; opm generate dockerfile 'd\nRUN evil'", 1, &["!invalid directory name"]),

@@ -383,3 +383,11 @@ pub(crate) fn unpack(matches: &Matches) -> Result<Status> {
     atomic_files::tree(out, files)?;
     Ok(Status::SUCCESS)
 }
+
+/// Says that only OLM runs `extract`.
+pub(crate) fn extract(path: &str) -> String {
+    format!(
+        "`{path}` is the job with which OLM unpacks a bundle into a ConfigMap, and is not supported; use `bundle-tool run bundle IMAGE` to \
+         install a bundle, or `bundle-tool opm alpha bundle unpack IMAGE` to write its files to a directory"
+    )
+}
