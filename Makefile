@@ -6,7 +6,7 @@ SHELL := /usr/bin/env bash -o pipefail
 
 # Version of the operator and its bundle.
 VERSION ?= 0.0.1
-# Channels of the bundle, comma-separated, and the one that a subscription without a channel follows.
+# Channels of the bundle (comma-separated), and the default channel.
 CHANNELS ?= stable
 DEFAULT_CHANNEL ?= stable
 # Image names: common prefix, operator, bundle, catalog, operand.
@@ -27,11 +27,11 @@ TARGET ?= $(shell uname -m)-unknown-linux-musl
 BIN := target/$(TARGET)/debug
 DIST := target/$(TARGET)/dist
 # Programs at a fixed address, as Go's are: without 28,000 relocations, each start touches a quarter of the pages less.
-DIST_RUSTFLAGS := ["-Crelocation-model=static", "-Clink-arg=-T.cargo/no-unwind-tables.ld"]
+DIST_RUSTFLAGS := ["-Crelocation-model=static"]
 BUNDLE_TOOL := $(BIN)/bundle-tool
 OPERATOR := $(BIN)/memcached-operator
 # Everything that `make generate` writes and git keeps.
-GENERATED := config bundle bundle.Dockerfile catalog docs/rules
+GENERATED := config bundle bundle.Dockerfile catalog docs/rules docs/reference
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -44,10 +44,27 @@ help: ## List the targets
 build: musl ## Build both programs for development (static, fast to build)
 	$(CARGO) build --locked --target $(TARGET)
 
+# With the page of `preview`, if `make web` has built it.
+PAGE = $(if $(wildcard web/dist/index.html),--features bundle-tool/page)
 .PHONY: dist
 dist: musl ## Build both programs for release into target/dist (static, optimized as a whole)
-	$(CARGO) build --profile dist --locked --target $(TARGET) --config 'target.$(TARGET).rustflags=$(DIST_RUSTFLAGS)'
+	$(CARGO) build --profile dist --locked --target $(TARGET) $(PAGE) --config 'target.$(TARGET).rustflags=$(DIST_RUSTFLAGS)'
 	@mkdir -p target/dist && cp -f $(DIST)/bundle-tool $(DIST)/memcached-operator target/dist/
+
+# The page that validates in a browser. wasm-bindgen must have the version of Cargo.lock; wasm-opt makes the page smaller if it is installed.
+WASM_BINDGEN ?= wasm-bindgen
+WASM_BINDGEN_VERSION = $(shell sed -n '/^name = "wasm-bindgen"$$/{n;s/^version = "\(.*\)"/\1/p}' Cargo.lock)
+WASM := target/wasm32-unknown-unknown/web/olm_web.wasm
+.PHONY: web
+web: ## Build the page that validates bundles in a browser into web/dist (needs npm and wasm-bindgen)
+	@$(WASM_BINDGEN) --version 2>/dev/null | grep -qx 'wasm-bindgen $(WASM_BINDGEN_VERSION)' || { \
+	  echo "error: wasm-bindgen $(WASM_BINDGEN_VERSION) is not installed"; \
+	  echo "help: cargo install --locked wasm-bindgen-cli --version $(WASM_BINDGEN_VERSION)"; exit 1; }
+	@rustup target list --installed | grep -x wasm32-unknown-unknown >/dev/null || rustup target add wasm32-unknown-unknown
+	$(CARGO) rustc --profile web --locked --target wasm32-unknown-unknown -p olm-web --lib --crate-type cdylib
+	$(WASM_BINDGEN) --target web --no-typescript --out-dir target/page --out-name olm_web $(WASM)
+	@if wasm-opt --version >/dev/null 2>&1; then wasm-opt -Os --output $(WASM).opt target/page/olm_web_bg.wasm && mv $(WASM).opt target/page/olm_web_bg.wasm; fi
+	cd web && npm ci --no-audit --no-fund && npm run --silent build
 
 .PHONY: musl
 musl:
@@ -73,8 +90,18 @@ catalog: bundle ## Add the bundle to the file-based catalog in catalog/
 	$(BUNDLE_TOOL) catalog add catalog bundle --image $(BUNDLE_IMG)
 
 .PHONY: docs
-docs: build ## Generate the rule reference, docs/rules/
+docs: build ## Generate the references of rules and commands, docs/rules/ and docs/reference/
 	$(BUNDLE_TOOL) rules --output-dir docs/rules
+	$(BUNDLE_TOOL) man --markdown docs/reference
+
+# Where links that leave docs/ lead on the site. Without it, they are plain text.
+REPOSITORY_URL ?=
+MDBOOK ?= mdbook
+.PHONY: docs-site
+docs-site: ## Build the documentation as a site in target/docs-site/book (needs mdBook)
+	@command -v $(MDBOOK) >/dev/null || { echo "mdBook is not installed: cargo install --locked mdbook --version 0.4.52"; exit 1; }
+	@docs/site.sh target/docs-site "$(REPOSITORY_URL)"
+	$(MDBOOK) build target/docs-site
 
 .PHONY: generate
 generate: manifests catalog docs ## Generate everything that is generated and committed
@@ -117,11 +144,16 @@ lint: musl ## Check format, clippy, documentation, and licenses and sources of d
 	  else echo "cargo-deny is not installed (cargo install --locked cargo-deny); skipping the check of dependencies"; fi
 
 # The crates that do no I/O: what reads, validates and generates also runs in a browser.
-WASM_CRATES := kube-yaml kubernetes-cel olm-model olm-rules olm-generate olm-catalog olm-report
+WASM_CRATES := kube-yaml kubernetes-cel olm-model olm-rules olm-generate olm-catalog olm-diff olm-report olm-web
 .PHONY: wasm
 wasm: ## Check that the crates without I/O compile for WebAssembly
 	@rustup target list --installed | grep -x wasm32-unknown-unknown >/dev/null || rustup target add wasm32-unknown-unknown
 	$(CARGO) check --locked --target wasm32-unknown-unknown --no-default-features $(addprefix -p ,$(WASM_CRATES))
+
+# The browser is the program CHROMIUM, chromium by default.
+.PHONY: web-test
+web-test: web build ## Drive the page in a headless browser, and compare its findings with those of validate
+	cd web && BUNDLE_TOOL=$(abspath $(BUNDLE_TOOL)) npm test
 
 .PHONY: drift
 drift: generate ## Fail if a generated file differs from the committed one
@@ -173,12 +205,12 @@ bench-validate: dist ## Measure validate on every bundle directory of CORPUS, on
 	python3 e2e/bench-validate.py target/dist/bundle-tool $(CORPUS)
 
 .PHONY: bench-operator
-bench-operator: dist ## Measure 1,000 and 5,000 Memcacheds on the control plane of KUBECONFIG (docs/performance.md)
+bench-operator: dist ## Measure 1,000 and 5,000 Memcacheds on the control plane of KUBECONFIG (docs/internals/performance.md)
 	$(CARGO) build --release --locked -p e2e --bin bench-operator --bin bench-manager
 	target/release/bench-operator $(BENCH)
 
 .PHONY: bench-serve
-bench-serve: dist ## Measure serve beside opm serve on the catalog directory CATALOG (docs/performance.md)
+bench-serve: dist ## Measure serve beside opm serve on the catalog directory CATALOG (docs/internals/performance.md)
 	$(CARGO) run --release --locked -p e2e --bin bench-serve -- $(CATALOG) $(BENCH)
 
 .PHONY: demo
@@ -187,7 +219,15 @@ demo: build ## Run the whole path with a registry on loopback, without a cluster
 
 .PHONY: package
 package: ## Check that every library crate can be published, without publishing it
-	$(CARGO) publish --dry-run --locked --allow-dirty --no-verify --workspace --exclude bundle-tool --exclude memcached-operator --exclude e2e --exclude test-support
+	$(CARGO) publish --dry-run --locked --allow-dirty --no-verify --workspace --exclude memcached-operator --exclude e2e --exclude test-support
+
+##@ Release
+
+# What a release is built for; by default, all that this machine can build.
+RELEASE_TARGETS ?= $(shell packaging/build)
+.PHONY: release
+release: ## Build and pack a release for RELEASE_TARGETS in target/release-files, without uploading it; REPOSITORY is its URL
+	packaging/release target/release-files $(foreach target,$(RELEASE_TARGETS),$(target)=$$(packaging/build $(target)))
 
 ##@ Images
 

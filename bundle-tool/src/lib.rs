@@ -4,13 +4,11 @@
 //! | --- | --- |
 //! | [`cli`] | the commands: arguments, what each calls, and exit status |
 //! | [`lsp`] | a language server: diagnostics, quick fixes and documentation in editors |
-//! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks |
 //! | [`settings`] | reads `bundle-tool.toml` |
 //! | `terminal` | colors of what the program prints |
 //! | [`provenance`], [`sbom`] | statements of how images were built, and software bills of materials |
 
 pub mod cli;
-pub mod diff;
 pub mod lsp;
 pub mod provenance;
 pub mod sbom;

@@ -79,6 +79,10 @@ pub(crate) const ADDED: Style = color_of(AnsiColor::Green);
 /// What is removed, or bad.
 pub(crate) const REMOVED: Style = color_of(AnsiColor::Red);
 
+/// The styles of a difference between two versions of an operator.
+pub(crate) const DIFF_STYLES: olm_diff::Styles =
+    olm_diff::Styles { heading: HEADING, removed: REMOVED, added: ADDED };
+
 /// The first word of an error.
 pub(crate) const ERROR: Styled<&str> = Styled(bold(AnsiColor::Red), "error:");
 /// The first word of a warning.

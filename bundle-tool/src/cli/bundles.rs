@@ -104,7 +104,7 @@ pub(crate) fn targets(reference: &str) -> Result<Vec<ValidateInput>> {
 }
 
 /// Returns the bundle in the root of an operator's project.
-fn bundle_of_project(path: &Path) -> Option<PathBuf> {
+pub(crate) fn bundle_of_project(path: &Path) -> Option<PathBuf> {
     const MARKS: [&str; 6] = ["PROJECT", "Makefile", "Cargo.toml", "go.mod", "pom.xml", "watches.yaml"];
     let bundle = path.join("bundle");
     let is_project = MARKS.iter().any(|mark| path.join(mark).is_file());

@@ -16,8 +16,7 @@ use super::format::{Formats, OutputOption};
 use super::images::RegistryArgs;
 use super::runtime::SharedRuntime;
 use super::versions::Versions;
-use crate::diff;
-use crate::terminal::{WARNING, stderr, stdout};
+use crate::terminal::{DIFF_STYLES, WARNING, stderr, stdout};
 use kube_yaml::Tree;
 use kube_yaml::text::{counted, excerpt, write_json};
 use olm_catalog::validate::resolve;
@@ -31,7 +30,7 @@ use olm_model::read;
   bundle-tool diff bundle-0.0.1 bundle-0.0.2
 
   # Report every change that OLM v1 rejects
-  bundle-tool diff --strict registry.example.com/my-operator-bundle:v1 bundle
+  bundle-tool diff --all-crd-changes registry.example.com/my-operator-bundle:v1 bundle
 
   # Validate the objects of a cluster against both versions
   kubectl get memcacheds -A -o yaml |
@@ -54,12 +53,12 @@ pub(crate) struct Diff {
     /// Channel of the catalog to compare [default: all]
     #[arg(long, value_name = "NAME", conflicts_with = "old")]
     channel: Option<String>,
-    /// Report every change of a CRD that the check of OLM v1 rejects, including those that do not affect existing objects, and
-    /// those of served versions that a conversion webhook of the CSV converts
+    /// Report every CRD change that OLM v1 rejects, even if it cannot affect existing objects or a conversion webhook
+    /// handles it
     #[arg(long)]
-    strict: bool,
-    /// Versions that objects are stored in (`status.storedVersions` of the installed CRDs); as `CRD=VERSION` where several CRDs
-    /// have the version [default: the old storage version]
+    all_crd_changes: bool,
+    /// Versions in which objects are stored on the cluster (`status.storedVersions` of the CRD); as `CRD=VERSION` where
+    /// several CRDs have the version [default: the old storage version]
     #[arg(long, value_delimiter = ',', value_name = "VERSION", conflicts_with = "catalog")]
     stored_versions: Vec<String>,
     #[command(flatten)]
@@ -93,26 +92,26 @@ impl Diff {
         let (old, new) = (old?, new?);
         let objects = match self.objects.as_slice() {
             [] => None,
-            paths => Some(diff::objects(&old, &new, &existing(paths)?, &tree)),
+            paths => Some(olm_diff::objects(&old, &new, &existing(paths)?, &tree)),
         };
         if let Some(objects) = objects.as_ref().filter(|objects| objects.unverified > 0) {
             let count = counted(objects.unverified, "existing object");
             writeln!(stderr(), "{WARNING} {count} not validated: the cost limit was exceeded")?;
         }
         let stored_versions = stored_versions(&self.stored_versions, &old)?;
-        let options = diff::Options { strict: self.strict, stored_versions };
-        let mut difference = diff::compare(old, new, &options);
+        let options = olm_diff::Options { strict: self.all_crd_changes, stored_versions };
+        let mut difference = olm_diff::compare(old, new, &options);
         difference.objects = objects;
         let mut out = io::BufWriter::new(stdout().lock());
         match self.format.output {
-            Output::Text => diff::write_text(&difference, &mut out)?,
-            Output::Markdown => diff::write_markdown(&difference, &mut out)?,
+            Output::Text => olm_diff::write_text(&difference, &DIFF_STYLES, &mut out)?,
+            Output::Markdown => olm_diff::write_markdown(&difference, &mut out)?,
             Output::Json => {
                 write_json(&difference, &mut out)?;
             }
         }
         out.flush()?;
-        let breaks = if self.strict {
+        let breaks = if self.all_crd_changes {
             difference.breaks_crds() || !difference.immutable_fields.is_empty()
         } else {
             difference.breaks()
@@ -134,7 +133,7 @@ impl Diff {
         }
         let (mut packages, _) = resolve(&blobs);
         load::select([&mut packages], self.versions.package.as_deref())?;
-        let options = diff::Options { strict: self.strict, ..diff::Options::default() };
+        let options = olm_diff::Options { strict: self.all_crd_changes, ..olm_diff::Options::default() };
         let found = edges::breaking(&packages, &available.with(kept), self.channel.as_deref(), &options)?;
         if found.available == 0 {
             bail!(
@@ -156,9 +155,9 @@ impl Diff {
 }
 
 /// Returns the versions that --stored-versions names, by CRD.
-fn stored_versions(listed: &[String], old: &diff::Version) -> Result<diff::StoredVersions> {
+fn stored_versions(listed: &[String], old: &olm_diff::Version) -> Result<olm_diff::StoredVersions> {
     if listed.is_empty() {
-        return Ok(diff::StoredVersions::default());
+        return Ok(olm_diff::StoredVersions::default());
     }
     let mut of_crds: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in listed {
@@ -182,7 +181,7 @@ fn stored_versions(listed: &[String], old: &diff::Version) -> Result<diff::Store
             of_crds.entry(name.to_owned()).or_default().push(one.clone());
         }
     }
-    Ok(diff::StoredVersions::OfCrds(of_crds))
+    Ok(olm_diff::StoredVersions::OfCrds(of_crds))
 }
 
 /// Reads the objects of --objects; lists stand for their items, and may be empty.
@@ -221,16 +220,16 @@ fn tree(json: &Json) -> Tree {
     parsed.documents.into_iter().next().unwrap_or_default()
 }
 
-fn read(reference: &str, registries: &RegistryArgs, runtime: &SharedRuntime) -> Result<diff::Version> {
+fn read(reference: &str, registries: &RegistryArgs, runtime: &SharedRuntime) -> Result<olm_diff::Version> {
     let path = Path::new(reference);
     let version = if path.is_dir() && !path.join("manifests").is_dir() {
         if format::of(path)? == Format::Catalog {
             return Err(FormatError::CatalogAsBundle { path: reference.to_owned() }.into());
         }
         let manifests = disk::manifests::directory(path)?;
-        diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))
+        olm_diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))
     } else {
-        diff::Version::of_bundle(&bundles::read(reference, registries, runtime)?)
+        olm_diff::Version::of_bundle(&bundles::read(reference, registries, runtime)?)
     };
     if version.is_empty() {
         bail!("{reference} contains neither a ClusterServiceVersion nor a CustomResourceDefinition");

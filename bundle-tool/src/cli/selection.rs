@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value as Json};
 
@@ -14,7 +15,7 @@ use olm_model::disk;
 use olm_model::kubernetes::Versions;
 use olm_model::report::Suite;
 use olm_model::report::suggest::did_you_mean;
-use olm_rules::{Extension, Settings};
+use olm_rules::{Extension, Profile, Settings};
 
 /// Maximum size of a configuration, in bytes; the API server accepts no larger objects.
 const MAX_CONFIG: u64 = 3 << 20;
@@ -26,9 +27,9 @@ pub(crate) struct SelectionOptions {
     /// Suites to enable in addition to `bundle`, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "SUITE")]
     suite: Vec<SuiteName>,
-    /// Sets of suites to enable, separated by commas
+    /// Catalogs or platforms whose suites to enable, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "PROFILE")]
-    profile: Vec<Profile>,
+    profile: Vec<ProfileName>,
     /// Label selector of the optional validators of operator-sdk to enable, such as `name=NAME` or `suite=operatorframework`
     #[arg(long, value_name = "SELECTOR")]
     select_optional: Option<String>,
@@ -46,55 +47,33 @@ pub(crate) struct SelectionOptions {
     #[arg(long, value_name = "NAMESPACE", conflicts_with = "extension_config")]
     watch_namespace: Option<String>,
     /// File with spec.config.inline of a `ClusterExtension` of OLM v1
-    #[arg(long = "config", id = "extension_config", value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    extension_config: Option<PathBuf>,
     /// Namespace that OLM v1 installs the operator into
     #[arg(long, value_name = "NAMESPACE")]
     install_namespace: Option<String>,
 }
 
-/// A named set of suites.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Profile {
-    /// Submissions to OperatorHub.io
-    #[value(name = "operatorhub")]
-    OperatorHub,
-    /// Operators for OpenShift
-    #[value(name = "openshift")]
-    OpenShift,
-    /// Submissions to the OpenShift community catalog
-    Community,
-    /// Submissions to the certified catalog of OpenShift
-    Certified,
-    /// Installation by OLM v1
-    #[value(name = "olmv1")]
-    OlmV1,
-}
+/// The name of a set of suites.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProfileName(Profile);
 
-impl Profile {
-    /// Returns the suites that are run in addition to `bundle`.
-    pub(crate) const fn suites(self) -> &'static [Suite] {
-        use Suite::{
-            Capabilities, Categories, Community, DeprecatedApis, Disconnected, GoodPractices, Multiarch,
-            Olmv1, Openshift, OperatorHubV2, Preflight,
-        };
-        match self {
-            Self::OperatorHub => &[OperatorHubV2, Capabilities, Categories, GoodPractices, DeprecatedApis],
-            Self::OpenShift => &[Openshift, Multiarch, GoodPractices, DeprecatedApis],
-            Self::Community => &[
-                OperatorHubV2,
-                Capabilities,
-                Categories,
-                GoodPractices,
-                DeprecatedApis,
-                Openshift,
-                Community,
-            ],
-            Self::Certified => {
-                &[OperatorHubV2, Capabilities, Categories, DeprecatedApis, Openshift, Disconnected, Preflight]
+impl ValueEnum for ProfileName {
+    fn value_variants<'a>() -> &'a [Self] {
+        const NAMES: [ProfileName; Profile::ALL.len()] = {
+            let mut names = [ProfileName(Profile::OperatorHub); Profile::ALL.len()];
+            let mut index = 0;
+            while index < names.len() {
+                names[index] = ProfileName(Profile::ALL[index]);
+                index += 1;
             }
-            Self::OlmV1 => &[Olmv1],
-        }
+            names
+        };
+        &NAMES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()).help(self.0.description()))
     }
 }
 
@@ -152,13 +131,13 @@ pub(crate) fn list_optional() -> String {
 impl SelectionOptions {
     /// Returns the files that the flags name.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.config.iter().map(PathBuf::as_path).chain(self.index_path())
+        self.extension_config.iter().map(PathBuf::as_path).chain(self.index_path())
     }
 
     /// Returns the suites that the flags name, each once.
     pub(crate) fn suites(&self) -> Result<Vec<Suite>> {
         let mut suites = SuiteName::suites(&self.suite);
-        suites.extend(self.profile.iter().flat_map(|profile| profile.suites()));
+        suites.extend(self.profile.iter().flat_map(|profile| profile.0.suites()));
         if let Some(selector) = &self.select_optional {
             suites.extend(selected(selector)?);
         }
@@ -209,7 +188,7 @@ impl SelectionOptions {
     }
 
     fn extension(&self) -> Result<Option<Extension>> {
-        let config = match (&self.config, &self.watch_namespace) {
+        let config = match (&self.extension_config, &self.watch_namespace) {
             (Some(path), _) => read_config(path)?,
             (None, Some(namespace)) => {
                 Map::from_iter([("watchNamespace".to_owned(), Json::String(namespace.clone()))])

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum as _};
 
-use super::selection::{Profile, SelectionOptions};
+use super::selection::SelectionOptions;
 use super::suites::{SuiteName, unknown_rule};
 use crate::settings;
 use crate::settings::Settings;
@@ -16,7 +16,7 @@ use crate::terminal::{WARNING, stderr};
 use kube_yaml::text::printable;
 use olm_model::Level;
 use olm_model::report::{Suite, suggest};
-use olm_rules::{Ignore, Selection};
+use olm_rules::{Ignore, Profile, Selection};
 
 /// The name that stands for all warnings.
 const WARNINGS: &str = "warnings";
@@ -38,15 +38,15 @@ pub(crate) struct LevelOptions {
     /// Rules to ignore, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     allow: Vec<String>,
-    /// Rules whose findings are warnings, separated by commas
+    /// Rules to report as warnings, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     warn: Vec<String>,
-    /// Rules whose findings are errors, separated by commas; `warnings` for all warnings
+    /// Rules to report as errors, separated by commas; `warnings` for all warnings
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     deny: Vec<String>,
     /// Settings to use for all bundles and catalogs [default: the nearest bundle-tool.toml in or above each directory]
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
-    config_file: Option<PathBuf>,
+    config: Option<PathBuf>,
     /// Ignore all bundle-tool.toml files
     #[arg(long)]
     no_config: bool,
@@ -108,7 +108,7 @@ impl LevelOptions {
                 levels.push((id.clone(), level));
             }
         }
-        let source = match &self.config_file {
+        let source = match &self.config {
             Some(path) => Source::File(path.clone()),
             None if self.no_config => Source::None,
             None => Source::Nearest,
@@ -181,10 +181,8 @@ impl Selections {
             selection.suites.extend(SuiteName::suites(&[suite]));
         }
         if let Some(profile) = &settings.profile {
-            let Ok(profile) = Profile::from_str(profile, false) else {
-                let all = Profile::value_variants().iter().filter_map(Profile::to_possible_value);
-                let names: Vec<_> = all.map(|value| value.get_name().to_owned()).collect();
-                let names: Vec<_> = names.iter().map(String::as_str).collect();
+            let Some(profile) = Profile::ALL.into_iter().find(|known| known.name() == profile) else {
+                let names = Profile::ALL.map(Profile::name);
                 bail!("{name}: {}", suggest::unknown("profile", profile, &names));
             };
             selection.suites.extend(profile.suites());
@@ -225,7 +223,7 @@ impl Selections {
                 let suite = rule.suite;
                 writeln!(
                     out,
-                    "{WARNING} {option} {id} has no effect: the suite `{suite}` is not enabled; add --suite {suite}"
+                    "{WARNING} {option} {id} has no effect: the suite `{suite}` is not enabled; pass --suite {suite}"
                 )?;
             }
         }

@@ -37,29 +37,8 @@ impl ValueEnum for SuiteName {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self {
             Self::All => PossibleValue::new("all").help("All suites"),
-            Self::One(suite) => PossibleValue::new(suite.name()).help(help(*suite)),
+            Self::One(suite) => PossibleValue::new(suite.name()).help(suite.description()),
         })
-    }
-}
-
-fn help(suite: Suite) -> &'static str {
-    match suite {
-        Suite::Bundle => {
-            "Rules of the API server, OLM and operator-sdk's default validation (always enabled)"
-        }
-        Suite::Catalog => "Rules of opm for catalogs (always enabled)",
-        Suite::OperatorHubV2 => "Rules of OperatorHub.io for CSVs",
-        Suite::Capabilities => "Capability levels of OperatorHub.io",
-        Suite::Categories => "Categories of OperatorHub.io",
-        Suite::GoodPractices => "Recommendations of the Operator Framework",
-        Suite::DeprecatedApis => "Uses of APIs that were removed from Kubernetes",
-        Suite::Olmv1 => "What OLM v1 rejects and OLM v0 accepts",
-        Suite::Openshift => "What OpenShift rejects by default, and declarations of OpenShift versions",
-        Suite::Disconnected => "What clusters without access to public registries need",
-        Suite::Multiarch => "The CPU architectures that an operator declares",
-        Suite::Community => "Requirements of the OpenShift community catalog",
-        Suite::SdkCommunity => "Removed APIs as in operator-sdk's deprecated validator `community`",
-        Suite::Preflight => "Requirements of preflight, the certification tool for OpenShift",
     }
 }
 

@@ -1,17 +1,19 @@
 //! `bundle-tool verify`: signatures of images.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
 use oci_images::registry::{Reference, Repository, Resolver, Verification, VerifyingKey};
 
+use super::attest::MAX_SIGNED;
 use super::exit::Exit;
 use super::images::RegistryArgs;
 use super::runtime::runtime;
 use crate::terminal::{ERROR, stderr};
 use kube_yaml::text::printable;
+use olm_model::disk::file;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -19,12 +21,18 @@ use kube_yaml::text::printable;
   bundle-tool verify quay.io/example/operator-bundle:v1.0.0 --key cosign.pub
 
   # Sign when pushing
-  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 \\
-    --sign cosign.key")]
+  bundle-tool push bundle ./bundle quay.io/example/operator-bundle:v1.0.0 \\
+    --sign cosign.key
+
+  # Verify a file that `attest sign` signed
+  bundle-tool verify SHA256SUMS --signature SHA256SUMS.sig --key cosign.pub")]
 pub(crate) struct Verify {
-    /// Name of the image
-    #[arg(value_name = "IMAGE", value_parser = parse)]
-    image: Reference,
+    /// Name of the image, or path of the file of --signature
+    #[arg(value_name = "IMAGE|FILE")]
+    subject: String,
+    /// Signature of a file in base64, as `attest sign` and `cosign sign-blob` write it
+    #[arg(long, value_name = "FILE")]
+    signature: Option<PathBuf>,
     /// Public key in PEM, such as cosign.pub
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
@@ -32,14 +40,17 @@ pub(crate) struct Verify {
     registries: RegistryArgs,
 }
 
-fn parse(text: &str) -> Result<Reference, String> {
-    Repository::parse(text).map_err(|error| error.to_string())
-}
+/// Maximum size of a signature in bytes.
+const MAX_SIGNATURE: u64 = 64 << 10;
 
 impl Verify {
     pub(crate) fn run(self) -> Result<Exit> {
-        let Self { image, key, registries } = self;
+        let Self { subject, signature, key, registries } = self;
         let key = VerifyingKey::read(&key)?;
+        if let Some(signature) = signature {
+            return verify_file(Path::new(&subject), &signature, &key);
+        }
+        let image: Reference = Repository::parse(&subject)?;
         let (digest, verification) = runtime()?
             .block_on(async {
                 let repository =
@@ -73,4 +84,23 @@ impl Verify {
         }
         Ok(Exit::Success)
     }
+}
+
+/// Verifies the signature of a file.
+fn verify_file(path: &Path, signature: &Path, key: &VerifyingKey) -> Result<Exit> {
+    let read = |path: &Path, limit: u64| {
+        file::read(path, limit).with_context(|| format!("failed to read {}", path.display()))
+    };
+    let bytes = read(path, MAX_SIGNED)?;
+    let signature_bytes = read(signature, MAX_SIGNATURE)?;
+    if key.verifies_blob(&bytes, &String::from_utf8_lossy(&signature_bytes)) {
+        return Ok(Exit::Success);
+    }
+    writeln!(
+        stderr(),
+        "{ERROR} {} is not a signature of {} with this key: the file was changed, or another key signed it",
+        signature.display(),
+        path.display()
+    )?;
+    Ok(Exit::Findings)
 }

@@ -318,3 +318,66 @@ fn image_for_several_platforms_is_one_index() {
     assert!(failure(&run(directory, &arguments)).contains("none"));
     assert!(!directory.join("x").exists());
 }
+
+#[test]
+fn files_are_signed_and_verified() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    keys(directory);
+    fs::write(directory.join("SHA256SUMS"), "abc  archive.tar.gz\n").unwrap();
+    stdout(&run(directory, &["attest", "sign", "SHA256SUMS", "--key", "cosign.key"]));
+    let verify = ["verify", "SHA256SUMS", "--signature", "SHA256SUMS.sig", "--key", "cosign.pub"];
+    assert_eq!(stdout(&run(directory, &verify)), "");
+    // What `cosign sign-blob` printed for another content is not a signature of this one.
+    fs::write(directory.join("SHA256SUMS"), "abd  archive.tar.gz\n").unwrap();
+    let changed = run(directory, &verify);
+    assert_eq!(changed.status.code(), Some(1));
+    insta::assert_snapshot!(String::from_utf8(changed.stderr).unwrap(), @"error: SHA256SUMS.sig is not a signature of SHA256SUMS with this key: the file was changed, or another key signed it
+");
+    // Nothing is signed if one file is missing.
+    fs::remove_file(directory.join("SHA256SUMS.sig")).unwrap();
+    let missing = run(directory, &["attest", "sign", "SHA256SUMS", "nosuch", "--key", "cosign.key"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(!directory.join("SHA256SUMS.sig").exists());
+}
+
+#[test]
+fn provenance_names_files_with_their_digests_and_the_revision() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    git(directory, &["init", "--quiet"]);
+    git(directory, &["remote", "add", "origin", "https://user:secret@example.com/org/gizmo.git"]);
+    fs::write(directory.join("a.tar.gz"), "one").unwrap();
+    git(directory, &["add", "."]);
+    git(directory, &["commit", "--quiet", "--message", "one"]);
+    let printed = stdout(&run(directory, &["attest", "provenance", "./a.tar.gz"]));
+    let statement: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(
+        statement["subject"],
+        json!([{
+            "name": "a.tar.gz",
+            "digest": {"sha256": "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"}
+        }])
+    );
+    let source = &statement["predicate"]["buildDefinition"]["resolvedDependencies"][0];
+    assert_eq!(source["uri"], "git+https://example.com/org/gizmo.git");
+    let twice = run(directory, &["attest", "provenance", "a.tar.gz", "./a.tar.gz"]);
+    assert_eq!(
+        failure(&twice).lines().next(),
+        Some("error: two files are called `a.tar.gz`: a statement names files without directories")
+    );
+}
+
+#[test]
+fn bill_of_materials_lists_the_packages_of_a_lock_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let lock = "version = 4\n[[package]]\nname = \"gizmo\"\nversion = \"1.0.0\"\n";
+    fs::write(directory.join("Cargo.lock"), lock).unwrap();
+    let printed = stdout(&run(directory, &["attest", "sbom", "--name", "gizmo-1.0.0"]));
+    let document: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(document["name"], "gizmo-1.0.0");
+    assert_eq!(document["packages"][0]["name"], "gizmo");
+    fs::write(directory.join("Cargo.lock"), "nonsense").unwrap();
+    assert_eq!(run(directory, &["attest", "sbom"]).status.code(), Some(2));
+}

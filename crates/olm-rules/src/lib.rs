@@ -39,6 +39,7 @@ mod openshift;
 mod operatorhub;
 mod preflight;
 mod prelude;
+mod profile;
 mod rbac;
 mod reporter;
 mod rule;
@@ -57,6 +58,7 @@ pub use inputs::{Extension, Settings};
 pub use kubernetes::names::{dns_label, dns_subdomain};
 pub use olm_model::Level;
 pub use openapi::{Crds, Outcome};
+pub use profile::Profile;
 pub use reporter::MAX_FINDINGS;
 pub use rule::Rule;
 

@@ -12,11 +12,12 @@ use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::contents::{self, Kept};
-use crate::diff::{self, Change, CrdDifference};
+
 use kube_yaml::text::counted;
 use kube_yaml::text::printable;
 use olm_catalog::upgrade::{Edge, permitted};
 use olm_catalog::validate::{Channel, Entry, Packages};
+use olm_diff::{Change, CrdDifference};
 use olm_model::Annotations;
 use olm_model::catalog::Bundle;
 use olm_model::disk;
@@ -50,7 +51,7 @@ impl AvailableBundles {
             .par_iter()
             .map(|path| {
                 let bundle = disk::bundle::directory(path)?;
-                Ok(key_of(&bundle).map(|key| (key, texts(diff::Version::of_bundle(&bundle)))))
+                Ok(key_of(&bundle).map(|key| (key, texts(olm_diff::Version::of_bundle(&bundle)))))
             })
             .collect::<Result<Vec<_>>>()?;
         Ok(Self(bundles.into_iter().flatten().collect()))
@@ -81,10 +82,10 @@ pub(crate) fn crds_of(blob: &Bundle) -> Option<Crds> {
     }
     let parsed: Vec<_> = objects.iter().map(|object| kube_yaml::parse(object)).collect();
     let roots = parsed.iter().filter_map(|one| Some(one.documents.first()?.root()));
-    Some(texts(diff::Version::of_objects(roots)))
+    Some(texts(olm_diff::Version::of_objects(roots)))
 }
 
-fn texts(version: diff::Version) -> Crds {
+fn texts(version: olm_diff::Version) -> Crds {
     version.into_crds().into_iter().map(|(name, crd)| (name, crd.to_string().into())).collect()
 }
 
@@ -105,7 +106,7 @@ impl Upgrade<'_> {
         let count = changes.clone().count();
         let Some((crd, change)) = changes.into_iter().next() else { return String::new() };
         let more = if count > 1 { format!("; {} more", count - 1) } else { String::new() };
-        format!("CRD `{}`: {}{more}", crd.name, diff::sentence(change))
+        format!("CRD `{}`: {}{more}", crd.name, olm_diff::sentence(change))
     }
 
     fn edges(&self) -> String {
@@ -131,7 +132,7 @@ pub(crate) fn breaking<'b>(
     packages: &'b Packages<'b>,
     available: &Kept<Crds>,
     channel: Option<&str>,
-    options: &diff::Options,
+    options: &olm_diff::Options,
 ) -> Result<Found<'b>> {
     let mut upgrades: Vec<Upgrade<'b>> = Vec::new();
     let (mut known, mut bundles, mut has_channel) = (0, 0, false);
@@ -179,7 +180,7 @@ pub(crate) fn breaking<'b>(
 }
 
 /// Compares the CRDs of upgrades. Each two that differ are compared once, however many upgrades have them.
-fn compare(upgrades: &mut [Upgrade<'_>], available: &Kept<Crds>, options: &diff::Options) -> Result<()> {
+fn compare(upgrades: &mut [Upgrade<'_>], available: &Kept<Crds>, options: &olm_diff::Options) -> Result<()> {
     let mut size = 0;
     // The different CRDs, and the numbers of those of each bundle.
     let mut texts: Vec<&str> = Vec::new();
@@ -213,7 +214,7 @@ fn compare(upgrades: &mut [Upgrade<'_>], available: &Kept<Crds>, options: &diff:
         .into_par_iter()
         .map(|(old, new)| {
             let parse = |number: usize| -> Json { serde_json::from_str(texts[number]).unwrap_or_default() };
-            ((old, new), diff::compare_crds(&parse(old), &parse(new), options))
+            ((old, new), olm_diff::compare_crds(&parse(old), &parse(new), options))
         })
         .collect();
     for upgrade in upgrades {
@@ -269,7 +270,7 @@ pub(crate) fn text(found: &Found<'_>, out: &mut impl Write) -> io::Result<()> {
         for crd in &upgrade.crds {
             writeln!(out, "  custom resource definition {}", printable(&crd.name))?;
             for change in &crd.breaking {
-                writeln!(out, "    {}", printable(&diff::sentence(change)))?;
+                writeln!(out, "    {}", printable(&olm_diff::sentence(change)))?;
             }
         }
         writeln!(out)?;
@@ -285,7 +286,7 @@ pub(crate) fn markdown(found: &Found<'_>, out: &mut impl Write) -> io::Result<()
         writeln!(out, "\n#### `{from}` → `{to}`\n\n{}\n", printable(&upgrade.edges()))?;
         for crd in &upgrade.crds {
             for change in &crd.breaking {
-                writeln!(out, "- `{}`: {}", printable(&crd.name), printable(&diff::sentence(change)))?;
+                writeln!(out, "- `{}`: {}", printable(&crd.name), printable(&olm_diff::sentence(change)))?;
             }
         }
     }

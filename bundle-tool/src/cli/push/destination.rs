@@ -182,7 +182,7 @@ fn named(name: &str) -> Result<Reference> {
 }
 
 /// Reads a private key, which an environment variable decrypts.
-fn signing_key(path: &Path) -> Result<SigningKey> {
+pub(crate) fn signing_key(path: &Path) -> Result<SigningKey> {
     let password = std::env::var("COSIGN_PASSWORD").unwrap_or_default();
     Ok(SigningKey::read(path, &password)?)
 }
@@ -195,23 +195,35 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reads what is attached to the image `name`.
 fn bill_of_materials(path: &Path, name: &str) -> Result<Attachment> {
-    let failed = || format!("failed to read the SBOM {}", path.display());
-    let mut bytes = file::read(path, MAX_SBOM).with_context(failed)?;
-    if bytes.starts_with(BYTE_ORDER_MARK) {
-        bytes.drain(..BYTE_ORDER_MARK.len());
-    }
     let (media_type, bytes) = if path.extension().is_some_and(|extension| extension == "lock") {
-        let text = str::from_utf8(&bytes).context("invalid UTF-8").with_context(failed)?;
-        let created =
-            Timestamp::from_second(created()?.cast_signed()).context("invalid SOURCE_DATE_EPOCH")?;
-        (sbom::SPDX, sbom::from_cargo_lock(text, name, &created.to_string()).with_context(failed)?)
+        (sbom::SPDX, lock_as_spdx(path, name)?)
     } else {
+        let bytes = read_sbom(path)?;
         let Some(media_type) = sbom::media_type(&bytes) else {
             bail!("{} is not an SBOM: expected SPDX or CycloneDX in JSON, or a Cargo.lock", path.display());
         };
         (media_type, bytes)
     };
     Ok(Attachment { media_type: media_type.to_owned(), bytes, annotations: BTreeMap::new() })
+}
+
+/// Returns the packages of a `Cargo.lock` as SPDX. `name` is what the document is about.
+pub(crate) fn lock_as_spdx(path: &Path, name: &str) -> Result<Vec<u8>> {
+    let failed = || format!("failed to read the SBOM {}", path.display());
+    let bytes = read_sbom(path)?;
+    let text = str::from_utf8(&bytes).context("invalid UTF-8").with_context(failed)?;
+    let created = Timestamp::from_second(created()?.cast_signed()).context("invalid SOURCE_DATE_EPOCH")?;
+    sbom::from_cargo_lock(text, name, &created.to_string()).with_context(failed)
+}
+
+/// Reads a bill of materials, without a byte order mark.
+fn read_sbom(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes =
+        file::read(path, MAX_SBOM).with_context(|| format!("failed to read the SBOM {}", path.display()))?;
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
+    Ok(bytes)
 }
 
 /// Writes an image to a layout or an archive, as `name` if the place has no other name for it.

@@ -18,7 +18,9 @@ use clap::{Args, Subcommand};
 
 use super::exit::Exit;
 pub(crate) use bundle::image as bundle_image;
+pub(crate) use destination::{lock_as_spdx, signing_key};
 pub(crate) use index_image::{can_serve_itself, index_image};
+pub(crate) use provenance::{file_digest, source_revision};
 
 #[derive(Debug, Args)]
 pub(crate) struct Push {

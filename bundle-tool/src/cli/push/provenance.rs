@@ -161,12 +161,17 @@ fn resource(digest: &Digest) -> Resource {
     Resource { digest: BTreeMap::from([("sha256", digest.digest().to_owned())]), ..Resource::default() }
 }
 
-fn file_digest(path: &Path) -> Result<Digest> {
+pub(crate) fn file_digest(path: &Path) -> Result<Digest> {
     let failed = || format!("failed to read {}", path.display());
     let (mut file, _) = file::open(path).with_context(failed)?;
     let mut hashing = Hashing::new(io::sink());
     io::copy(&mut file, &mut hashing).with_context(failed)?;
     Ok(hashing.digest())
+}
+
+/// Returns the path of a directory in its repository, and the repository as a dependency, or the reason why none is known.
+pub(crate) fn source_revision(directory: &Path) -> Result<(String, Resource), String> {
+    revision(directory, false).map(source)
 }
 
 /// Returns the path of a directory in its repository, and the repository as a dependency.

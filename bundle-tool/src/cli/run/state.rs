@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::content::Facts;
 use super::source::Input;
-use crate::diff;
-use crate::terminal::stderr;
+use crate::terminal::{DIFF_STYLES, stderr};
 use olm_cluster::install::observe;
 use olm_cluster::preflight;
 use olm_cluster::preflight::InstallMode;
@@ -96,8 +95,8 @@ impl State {
         let crds = facts.candidate.owned.iter().filter_map(|name| preflight::crd(&self.snapshot, name));
         let objects = csv.into_iter().map(|csv| (kinds::CSV, csv)).chain(crds.map(|crd| (kinds::CRD, crd)));
         let difference =
-            compare(&objects.collect::<Vec<_>>(), diff::Version::of_bundle(&input.bundle), false)?;
-        diff::write_text(&difference, &mut stderr().lock())?;
+            compare(&objects.collect::<Vec<_>>(), olm_diff::Version::of_bundle(&input.bundle), false)?;
+        olm_diff::write_text(&difference, &DIFF_STYLES, &mut stderr().lock())?;
         Ok(difference.breaks())
     }
 
@@ -143,13 +142,13 @@ impl State {
         for name in &facts.candidate.owned {
             let Some(existing) = preflight::crd(&self.snapshot, name) else { continue };
             let crds = input.bundle.of_kind("CustomResourceDefinition").filter(|crd| crd.name() == name);
-            let new = diff::Version::of_objects(crds.map(|crd| crd.root));
+            let new = olm_diff::Version::of_objects(crds.map(|crd| crd.root));
             if new.is_empty() {
                 continue;
             }
             let Ok(difference) = compare(&[(kinds::CRD, existing)], new, false) else { continue };
             let mut text = StripStream::new(Vec::new());
-            if difference.breaks() && diff::write_text(&difference, &mut text).is_ok() {
+            if difference.breaks() && olm_diff::write_text(&difference, &DIFF_STYLES, &mut text).is_ok() {
                 let mut problem = Diagnosis::of_preflight(
                     "crd-breaks-objects",
                     format!("CustomResourceDefinition `{name}`"),
@@ -170,9 +169,9 @@ impl State {
 /// Compares objects of the cluster with a new version.
 pub(crate) fn compare(
     objects: &[(Kind, &Value)],
-    new: diff::Version,
+    new: olm_diff::Version,
     strict: bool,
-) -> Result<diff::Difference> {
+) -> Result<olm_diff::Difference> {
     let mut manifests = Vec::new();
     for (kind, object) in objects {
         let mut object = (*object).clone();
@@ -181,11 +180,11 @@ pub(crate) fn compare(
         object["kind"] = kind.kind.into();
         manifests.extend(read::manifests::stream("cluster", object.to_string().as_bytes())?);
     }
-    let old = diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));
+    let old = olm_diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));
     let stored_of = |object: &Value| -> Vec<String> {
         strings(object, "/status/storedVersions").map(str::to_owned).collect()
     };
     let stored = objects.iter().map(|(_, object)| (name_of(object).to_owned(), stored_of(object)));
-    let stored_versions = diff::StoredVersions::OfCrds(stored.collect());
-    Ok(diff::compare(old, new, &diff::Options { strict, stored_versions }))
+    let stored_versions = olm_diff::StoredVersions::OfCrds(stored.collect());
+    Ok(olm_diff::compare(old, new, &olm_diff::Options { strict, stored_versions }))
 }

@@ -12,8 +12,7 @@ use super::source::{self, Input, Uploads};
 use super::state::compare;
 use crate::cli::cluster::{Printer, settings_for};
 use crate::cli::report::check_bundle;
-use crate::diff;
-use crate::terminal::stderr;
+use crate::terminal::{DIFF_STYLES, stderr};
 use olm_cluster::manifests::{catalog_name, is_ours, labels};
 use olm_cluster::preflight::InstallMode;
 use olm_cluster::snapshot::string;
@@ -99,7 +98,7 @@ impl<'i> Installer<'i> {
         let settings = settings_for(used).await;
         if !self.common.force && !check(&input.bundle, &requested.config, namespace, settings)? {
             bail!(
-                "OLM v1 rejects bundle {}, and nothing was created; use --force to install it anyway",
+                "OLM v1 rejects bundle {}, and nothing was created; pass --force to install it anyway",
                 self.common.reference
             );
         }
@@ -234,8 +233,8 @@ async fn breaks(cluster: &Cluster, input: &Input, facts: &Facts) -> Result<bool>
     }
     let objects: Vec<_> = crds.iter().map(|crd| (kinds::CRD, crd)).collect();
     let new = input.bundle.of_kind("CustomResourceDefinition").map(|crd| crd.root);
-    let difference = compare(&objects, diff::Version::of_objects(new), true)?;
-    diff::write_text(&difference, &mut stderr().lock())?;
+    let difference = compare(&objects, olm_diff::Version::of_objects(new), true)?;
+    olm_diff::write_text(&difference, &DIFF_STYLES, &mut stderr().lock())?;
     Ok(difference.breaks())
 }
 

@@ -80,6 +80,16 @@ impl SigningKey {
         Ok(signature.as_ref().to_vec())
     }
 
+    /// Signs bytes that are not an image, such as a file with checksums. Returns the signature in base64, as `cosign sign-blob`
+    /// prints it: ECDSA over the SHA-256 of the bytes, in DER.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sign`] if the system has no random numbers.
+    pub fn sign_blob(&self, bytes: &[u8]) -> Result<String, Error> {
+        Ok(STANDARD.encode(self.sign(bytes)?))
+    }
+
     /// Returns the public key.
     #[must_use]
     pub fn public(&self) -> VerifyingKey {

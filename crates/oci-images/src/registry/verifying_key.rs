@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
@@ -58,6 +60,12 @@ impl VerifyingKey {
         let der = SubjectPublicKeyInfoDer::from_pem_slice(&read(path)?).map_err(|_| expected())?;
         let point = der.strip_prefix(SPKI_P256.as_slice()).filter(|point| point.len() == 65);
         Ok(Self::new(point.ok_or_else(expected)?))
+    }
+
+    /// Returns whether `signature`, in base64, is this key's of `bytes`, as `cosign verify-blob` does.
+    #[must_use]
+    pub fn verifies_blob(&self, bytes: &[u8], signature: &str) -> bool {
+        STANDARD.decode(signature.trim()).is_ok_and(|signature| self.verifies(bytes, &signature))
     }
 
     /// Returns whether `signature` is this key's of `payload`.

@@ -84,6 +84,29 @@ impl Suite {
             Self::Preflight => "preflight",
         }
     }
+
+    /// What the rules of the suite reproduce, in a few words.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Bundle => {
+                "Rules of the API server, OLM and operator-sdk's default validation (always enabled)"
+            }
+            Self::Catalog => "Rules of opm for catalogs (always enabled)",
+            Self::OperatorHubV2 => "Rules of OperatorHub.io for CSVs",
+            Self::Capabilities => "Capability levels of OperatorHub.io",
+            Self::Categories => "Categories of OperatorHub.io",
+            Self::GoodPractices => "Recommendations of the Operator Framework",
+            Self::DeprecatedApis => "Uses of APIs that were removed from Kubernetes",
+            Self::Olmv1 => "What OLM v1 rejects and OLM v0 accepts",
+            Self::Openshift => "What OpenShift rejects by default, and declarations of OpenShift versions",
+            Self::Disconnected => "What clusters without access to public registries need",
+            Self::Multiarch => "The CPU architectures that an operator declares",
+            Self::Community => "Requirements of the OpenShift community catalog",
+            Self::SdkCommunity => "Removed APIs as in operator-sdk's deprecated validator `community`",
+            Self::Preflight => "Requirements of preflight, the certification tool for OpenShift",
+        }
+    }
 }
 
 impl fmt::Display for Suite {
@@ -203,11 +226,39 @@ impl Finding {
     pub fn is_failure(&self) -> bool {
         self.severity == Severity::Error && self.ignored.is_none()
     }
+
+    /// Returns the finding as one line: `file:line:column: message [rule]`, without the parts that are unknown.
+    #[must_use]
+    pub fn one_line(&self) -> String {
+        one_line(self.file.as_deref(), self.line.zip(self.column), &self.message, self.rule)
+    }
+}
+
+/// Returns a finding as one line, as [`Finding::one_line`] does.
+#[must_use]
+pub fn one_line(file: Option<&str>, place: Option<(u32, u32)>, message: &str, rule: &str) -> String {
+    match (file, place) {
+        (Some(file), Some((line, column))) => format!("{file}:{line}:{column}: {message} [{rule}]"),
+        (Some(file), None) => format!("{file}: {message} [{rule}]"),
+        (None, _) => format!("{message} [{rule}]"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_line_has_the_known_parts() {
+        for (file, place, expected) in [
+            (Some("a.yaml"), Some((3, 5)), "a.yaml:3:5: bad [x]"),
+            (Some("a.yaml"), None, "a.yaml: bad [x]"),
+            (None, Some((3, 5)), "bad [x]"),
+            (None, None, "bad [x]"),
+        ] {
+            assert_eq!(one_line(file, place, "bad", "x"), expected);
+        }
+    }
 
     #[test]
     fn a_suite_has_one_name_everywhere() {

@@ -1,0 +1,103 @@
+//! The functions that JavaScript calls. Errors are strings.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::{Workspace, choices, workspace};
+
+/// A [`Workspace`], as JavaScript sees it.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Engine(Workspace);
+
+#[wasm_bindgen]
+impl Engine {
+    /// Returns an engine without files.
+    #[wasm_bindgen(constructor)]
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self(Workspace::new(name))
+    }
+
+    /// Adds a file, or replaces its bytes.
+    pub fn set(&mut self, path: &str, bytes: Vec<u8>) {
+        self.0.set(path, bytes);
+    }
+
+    /// Returns whether the files are those of a catalog.
+    #[must_use]
+    #[wasm_bindgen(js_name = isCatalog)]
+    pub fn is_catalog(&self) -> bool {
+        self.0.is_catalog()
+    }
+
+    /// Validates the files.
+    ///
+    /// # Errors
+    /// The settings are invalid, or a catalog cannot be read.
+    pub fn validate(&mut self, settings: &str) -> Result<String, String> {
+        text(self.0.validate(settings))
+    }
+
+    /// Returns the files that the fix of a finding changes.
+    ///
+    /// # Errors
+    /// It has no fix that can be applied.
+    pub fn fix(&self, finding: usize) -> Result<String, String> {
+        text(self.0.fix(finding))
+    }
+
+    /// Returns the files that the safe fixes change.
+    ///
+    /// # Errors
+    /// No fix can be applied.
+    #[wasm_bindgen(js_name = fixAll)]
+    pub fn fix_all(&self) -> Result<String, String> {
+        text(self.0.fix_all())
+    }
+
+    /// Returns what a preview needs.
+    pub fn preview(&mut self) -> String {
+        self.0.preview()
+    }
+
+    /// Compares an older bundle with this one.
+    pub fn compare(&mut self, old: &mut Engine) -> String {
+        self.0.compare(&mut old.0)
+    }
+
+    /// Returns the packages of a catalog.
+    ///
+    /// # Errors
+    /// The catalog cannot be read.
+    pub fn packages(&self) -> Result<String, String> {
+        text(self.0.packages())
+    }
+
+    /// Returns the upgrade graph of a package.
+    ///
+    /// # Errors
+    /// The catalog cannot be read, or does not have the package.
+    pub fn graph(&self, package: &str) -> Result<String, String> {
+        text(self.0.graph(package))
+    }
+}
+
+/// Returns what can be chosen.
+#[wasm_bindgen(js_name = choices)]
+#[must_use]
+pub fn exported_choices() -> String {
+    choices()
+}
+
+/// Returns the page of a rule.
+///
+/// # Errors
+/// There is no rule of this name.
+#[wasm_bindgen]
+pub fn explain(rule: &str) -> Result<String, String> {
+    text(workspace::explain(rule))
+}
+
+fn text(answer: Result<String, crate::Error>) -> Result<String, String> {
+    answer.map_err(|error| error.to_string())
+}

@@ -1,0 +1,274 @@
+//! The files of one bundle or catalog, and what is asked about them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::settings::{self, SettingsError};
+use olm_catalog::fix as catalog_fix;
+use olm_catalog::graph;
+use olm_catalog::graph::Drawing;
+use olm_catalog::validate::{Blob, Decoded, Packages, decode, heads, report, resolve};
+use olm_diff::{Options, Version, compare, sections, sentence, summary};
+use olm_model::bundle::ANNOTATIONS_FILE;
+use olm_model::read::bundle;
+use olm_model::read::catalog::{Limits, documents, sources_in};
+use olm_model::read::dockerfile;
+use olm_model::report::{BundleReport, CatalogReport, Finding, Fix, Safety, rules};
+use olm_model::{Bundle, dockerfile as dockerfiles, fix};
+use olm_rules::Selection;
+
+/// Why a question has no answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The settings are invalid.
+    Settings(SettingsError),
+    /// The catalog cannot be read.
+    Catalog(String),
+    /// There is no finding of this number, package of this name, or rule of this name.
+    Missing(&'static str),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings(error) => error.fmt(f),
+            Self::Catalog(message) => f.write_str(message),
+            Self::Missing(what) => write!(f, "no such {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The files of one bundle or catalog.
+///
+/// A bundle is parsed once, and then only the files that change.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    name: String,
+    files: BTreeMap<String, Vec<u8>>,
+    bundle: Option<Bundle>,
+    /// The findings of the last validation.
+    findings: Vec<Finding>,
+}
+
+impl Workspace {
+    /// Returns a workspace without files; `name` is what the user dropped.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Adds a file, or replaces its bytes. `path` is relative to the directory of the bundle or catalog.
+    pub fn set(&mut self, path: &str, bytes: Vec<u8>) {
+        match &mut self.bundle {
+            Some(parsed) if self.files.contains_key(path) => bundle::replace(parsed, path, bytes.clone()),
+            _ => self.bundle = None,
+        }
+        self.files.insert(path.to_owned(), bytes);
+    }
+
+    /// Returns whether the files are those of a catalog: there is no `manifests/` and no `metadata/`.
+    #[must_use]
+    pub fn is_catalog(&self) -> bool {
+        let is_of_bundle = |path: &String| path.starts_with("manifests/") || path.starts_with("metadata/");
+        !self.files.keys().any(is_of_bundle)
+    }
+
+    fn bundle(&mut self) -> &Bundle {
+        let (name, files) = (&self.name, &self.files);
+        self.bundle.get_or_insert_with(|| {
+            let mut bundle = bundle::files(name, files);
+            let found = dockerfiles::NAMES.iter().find_map(|name| Some((*name, files.get(*name)?)));
+            bundle.dockerfile = found.and_then(|(name, bytes)| dockerfile::parse(name, bytes.clone()));
+            bundle
+        })
+    }
+
+    /// Validates the files. Returns the report as `bundle-tool validate --output json` prints it; `settings` are JSON.
+    ///
+    /// # Errors
+    /// The settings are invalid, or a catalog cannot be read.
+    pub fn validate(&mut self, settings: &str) -> Result<String, Error> {
+        let selection = settings::selection(settings).map_err(Error::Settings)?;
+        let (mut bundles, mut catalogs) = (Vec::new(), Vec::new());
+        if self.is_catalog() {
+            catalogs.push(self.catalog(&selection)?);
+        } else {
+            bundles.push(olm_rules::validate(self.bundle(), &selection));
+        }
+        let mut text = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = olm_report::json(
+            Some(&bundles),
+            (!catalogs.is_empty()).then_some(catalogs.as_slice()),
+            &[],
+            &mut text,
+        );
+        self.findings = match (bundles.pop(), catalogs.pop()) {
+            (Some(BundleReport { findings, .. }), _) | (None, Some(CatalogReport { findings, .. })) => {
+                findings
+            }
+            (None, None) => Vec::new(),
+        };
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    fn catalog(&self, selection: &Selection) -> Result<CatalogReport, Error> {
+        let mut report = report(&self.name, self.decoded()?, None, selection);
+        olm_rules::add_excerpts(&mut report.findings, |name| self.files.get(name).map(Vec::as_slice));
+        Ok(report)
+    }
+
+    fn decoded(&self) -> Result<Vec<Decoded>, Error> {
+        let failed = |error: &dyn fmt::Display| Error::Catalog(error.to_string());
+        let sources = sources_in(self.files.clone()).map_err(|error| failed(&error))?;
+        documents(sources, Limits::default(), |document| decode(&document)).map_err(|error| failed(&error))
+    }
+
+    /// Returns the files that the fix of a finding of the last validation changes, as JSON: path to new text.
+    ///
+    /// # Errors
+    /// There is no such finding, or it has no fix that can be applied.
+    pub fn fix(&self, finding: usize) -> Result<String, Error> {
+        let one = self.findings.get(finding).ok_or(Error::Missing("finding"))?;
+        self.fixed(std::slice::from_ref(one), |_| true)
+    }
+
+    /// Returns the files that the safe fixes of the last validation change, as JSON: path to new text. Further fixes may apply to the
+    /// new text.
+    ///
+    /// # Errors
+    /// No fix can be applied.
+    pub fn fix_all(&self) -> Result<String, Error> {
+        self.fixed(&self.findings, |fix| fix.safety == Safety::Safe)
+    }
+
+    fn fixed(&self, findings: &[Finding], is_wanted: impl Fn(&Fix) -> bool) -> Result<String, Error> {
+        let mut by_file: BTreeMap<&str, Vec<(u32, &Fix)>> = BTreeMap::new();
+        for finding in findings.iter().filter(|finding| finding.ignored.is_none()) {
+            let (Some(file), Some(fix)) = (&finding.file, &finding.fix) else { continue };
+            if is_wanted(fix) {
+                let file = fix.file.as_deref().unwrap_or(file);
+                by_file.entry(file).or_default().push((finding.line.unwrap_or(1), fix));
+            }
+        }
+        let mut changed = Map::new();
+        for (file, fixes) in by_file {
+            let text = self.files.get(file).and_then(|bytes| std::str::from_utf8(bytes).ok());
+            let Some(text) = text else { continue };
+            let new = if self.is_catalog() {
+                catalog_fix::documents(file, text)
+                    .and_then(|documents| catalog_fix::apply(&documents, text, &fixes))
+                    .unwrap_or_else(|| text.to_owned())
+            } else {
+                fix::apply(text, &fixes.iter().map(|(_, fix)| *fix).collect::<Vec<_>>()).0
+            };
+            if new != text {
+                changed.insert(file.to_owned(), Json::String(new));
+            }
+        }
+        if changed.is_empty() {
+            return Err(Error::Missing("fix that can be applied"));
+        }
+        Ok(Json::Object(changed).to_string())
+    }
+
+    /// Returns what a preview of the bundle needs, as JSON: the CSV, the CRDs by name, and the annotations.
+    pub fn preview(&mut self) -> String {
+        let bundle = self.bundle();
+        let crds: Map<String, Json> = bundle
+            .of_kind("CustomResourceDefinition")
+            .map(|crd| (crd.name().to_owned(), crd.root.to_json()))
+            .collect();
+        let annotations = bundle.annotations().map(|annotations| annotations.labels());
+        json!({
+            "csv": bundle.csv().map(|csv| csv.root.to_json()),
+            "csvFile": bundle.csv().map(|csv| csv.file.path.as_str()),
+            "annotationsFile": bundle.annotations().map_or(ANNOTATIONS_FILE, |one| one.file.path.as_str()),
+            "crds": crds,
+            "annotations": annotations.unwrap_or_default(),
+        })
+        .to_string()
+    }
+
+    /// Compares an older bundle with this one, as JSON: what breaks, and what else changes.
+    pub fn compare(&mut self, old: &mut Self) -> String {
+        let difference =
+            compare(Version::of_bundle(old.bundle()), Version::of_bundle(self.bundle()), &Options::default());
+        let crds = difference.crds.iter().map(
+            |crd| json!({"name": crd.name, "changes": crd.breaking.iter().map(sentence).collect::<Vec<_>>()}),
+        );
+        json!({
+            "old": difference.old,
+            "new": difference.new,
+            "breaks": difference.breaks(),
+            "summary": summary(&difference),
+            "crds": crds.collect::<Vec<_>>(),
+            "sections": sections(&difference, ["-", "+"]),
+        })
+        .to_string()
+    }
+
+    /// Returns the packages of a catalog, as JSON: name, description, channels with their heads and number of entries.
+    ///
+    /// # Errors
+    /// The catalog cannot be read.
+    pub fn packages(&self) -> Result<String, Error> {
+        self.with_packages(|packages| {
+            let packages = packages.iter().map(|(name, linked)| {
+                let channels = linked.channels.iter().map(|(name, channel)| {
+                    let heads = heads(channel).into_iter().map(|entry| entry.name.as_str());
+                    json!({
+                        "name": name,
+                        "heads": heads.collect::<Vec<_>>(),
+                        "entries": channel.entries.len(),
+                        "deprecated": linked.deprecation("olm.channel", name),
+                    })
+                });
+                json!({
+                    "name": name,
+                    "defaultChannel": linked.package.default_channel,
+                    "deprecated": linked.deprecation("olm.package", ""),
+                    "bundles": linked.bundles.len(),
+                    "channels": channels.collect::<Vec<_>>(),
+                })
+            });
+            Ok(Json::Array(packages.collect()).to_string())
+        })
+    }
+
+    /// Returns the upgrade graph of a package, as JSON: `svg` and `text`; `svg` is null if the package is too large to draw.
+    ///
+    /// # Errors
+    /// The catalog cannot be read, or does not have the package.
+    pub fn graph(&self, package: &str) -> Result<String, Error> {
+        self.with_packages(|mut packages| {
+            packages.retain(|name, _| *name == package);
+            let linked = packages.values().next().ok_or(Error::Missing("package"))?;
+            let svg = graph::svg(linked, &Drawing::default());
+            let problem = svg.as_ref().err().map(ToString::to_string);
+            Ok(json!({"svg": svg.ok(), "problem": problem, "text": graph::text(&packages)}).to_string())
+        })
+    }
+
+    fn with_packages(
+        &self,
+        answer: impl FnOnce(Packages<'_>) -> Result<String, Error>,
+    ) -> Result<String, Error> {
+        let blobs: Vec<Blob> = self.decoded()?.into_iter().map(|decoded| decoded.blob).collect();
+        answer(resolve(&blobs).0)
+    }
+}
+
+/// Returns the page of a rule in Markdown, as `bundle-tool explain` prints it.
+///
+/// # Errors
+/// There is no rule of this name.
+pub fn explain(rule: &str) -> Result<String, Error> {
+    let rule = olm_rules::find(rule).ok_or(Error::Missing("rule"))?;
+    Ok(rules::page(&rule.text()))
+}

@@ -1,0 +1,51 @@
+// Elements. Everything that comes from a bundle becomes text or an attribute here, never markup.
+
+/** Returns an element; `properties` with `on` are listeners, others are attributes. */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else element.setAttribute(name, String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === undefined || child === null || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/** Replaces what is in an element. */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  append(element, children);
+}
+
+/** Returns a link, or the text alone if the address is not one of the web or of mail. */
+export function link(address, text = address) {
+  try {
+    const url = new URL(address);
+    if (["http:", "https:", "mailto:"].includes(url.protocol)) {
+      return h("a", { href: url.href, target: "_blank", rel: "noreferrer noopener" }, text);
+    }
+  } catch {
+    // Shown as text.
+  }
+  return h("span", {}, text);
+}
+
+// Values of a CSV, which may have any type.
+export const list = (value) => (Array.isArray(value) ? value : []);
+export const map = (value) => (value && typeof value === "object" && !Array.isArray(value) ? value : {});
+export const text = (value) => (typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "");
+
+/** `1 error`, `2 errors`. */
+export const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+/** Returns a message with what is in backticks as code. */
+export const coded = (message) => message.split(/(`[^`]+`)/).map((part) => (/^`.+`$/.test(part) ? h("code", {}, part.slice(1, -1)) : part));

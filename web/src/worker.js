@@ -1,0 +1,64 @@
+// The worker: reads what was dropped, and runs the WebAssembly. Each message is one call: `{id, method, args}`.
+
+import { initSync, Engine, choices, explain } from "engine";
+import { ReadError, subjects, unpacked } from "./archive.js";
+
+/** The engines of the bundles and catalogs by their number. */
+const engines = new Map();
+
+const engine = (number) => {
+  const found = engines.get(number);
+  if (!found) throw new Error("the bundle is not open");
+  return found;
+};
+
+const methods = {
+  async start(compressed) {
+    const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const bytes = await new Response(stream).arrayBuffer();
+    initSync({ module: await WebAssembly.compile(bytes) });
+    return JSON.parse(choices());
+  },
+
+  /** Returns the bundles and catalogs among the files that were dropped. */
+  async read(dropped, name) {
+    const { files, name: inner } = await unpacked(new Map(dropped));
+    return subjects(files, inner || name).map((subject) => ({ ...subject, files: [...subject.files] }));
+  },
+
+  open(number, name, files) {
+    engines.get(number)?.free();
+    const opened = new Engine(name);
+    for (const [path, bytes] of files) opened.set(path, bytes);
+    engines.set(number, opened);
+    return { isCatalog: opened.isCatalog() };
+  },
+
+  set(number, path, text) {
+    engine(number).set(path, new TextEncoder().encode(text));
+  },
+
+  validate(number, settings) {
+    const start = performance.now();
+    const report = JSON.parse(engine(number).validate(JSON.stringify(settings)));
+    return { report, time: performance.now() - start };
+  },
+
+  fix: (number, finding) => JSON.parse(engine(number).fix(finding)),
+  fixAll: (number) => JSON.parse(engine(number).fixAll()),
+  preview: (number) => JSON.parse(engine(number).preview()),
+  compare: (old, next) => JSON.parse(engine(next).compare(engine(old))),
+  packages: (number) => JSON.parse(engine(number).packages()),
+  graph: (number, name) => JSON.parse(engine(number).graph(name)),
+  explain: (rule) => explain(rule),
+};
+
+self.onmessage = async ({ data: { id, method, args } }) => {
+  try {
+    self.postMessage({ id, result: await methods[method](...args) });
+  } catch (error) {
+    // Errors of the engine are strings; anything else than those and unreadable files leaves it in an unknown state.
+    const isExpected = typeof error === "string" || error instanceof ReadError;
+    self.postMessage({ id, error: typeof error === "string" ? error : error.message, isFatal: !isExpected });
+  }
+};

@@ -1,0 +1,86 @@
+// A headless browser with the page, for tests.
+
+import { existsSync, mkdirSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import puppeteer from "puppeteer-core";
+
+export const root = new URL("../..", import.meta.url).pathname;
+export const page = new URL("../dist/index.html", import.meta.url);
+
+const program = process.env.CHROMIUM ?? "chromium";
+const found = spawnSync("sh", ["-c", 'command -v "$0"', program], { encoding: "utf8" }).stdout.trim();
+
+/** Why the tests cannot run; with CI set, that is an error. */
+export const skip = !found ? `${program} is not installed` : !existsSync(page) ? "web/dist is not built (make web)" : false;
+if (skip && process.env.CI) throw new Error(skip);
+
+export async function launch() {
+  return puppeteer.launch({ executablePath: found, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+}
+
+/** Opens the page in a new tab, and returns it with what must stay empty: errors, requests to others, and dialogs of scripts. */
+export async function open(browser, { hash = "", viewport = { width: 1280, height: 860 }, scheme = "light", address = page.href } = {}) {
+  const tab = await browser.newPage();
+  const problems = [];
+  tab.on("pageerror", (error) => problems.push(`error: ${error.message}`));
+  tab.on("console", (message) => message.type() === "error" && problems.push(`console: ${message.text()}`));
+  tab.on("dialog", (dialog) => (problems.push(`dialog: ${dialog.message()}`), dialog.dismiss()));
+  tab.on("request", (request) => /^(file|blob|data):|^http:\/\/127\.0\.0\.1/.test(request.url()) || problems.push(`request: ${request.url()}`));
+  await tab.setViewport(viewport);
+  await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await tab.goto(address + hash);
+  await tab.waitForFunction(() => document.querySelectorAll("#profile option").length > 1);
+  return { tab, problems };
+}
+
+/** Drops files on the page, path to text or bytes, as a directory of that name. */
+export async function drop(tab, files) {
+  const list = Object.entries(files).map(([path, content]) => [path, Buffer.from(content).toString("base64")]);
+  await tab.evaluate((list) => {
+    const bytes = (base64) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+    const entries = new Map();
+    const directory = (name) => ({ name, isDirectory: true, isFile: false, children: [], createReader() {
+      let batches = [this.children, []];
+      return { readEntries: (done) => done(batches.shift() ?? []) };
+    } });
+    const root = directory("dropped");
+    entries.set("", root);
+    for (const [path, base64] of list) {
+      const parts = path.split("/");
+      let parent = root;
+      for (let index = 1; index < parts.length; index += 1) {
+        const key = parts.slice(0, index).join("/");
+        if (!entries.has(key)) {
+          entries.set(key, directory(parts[index - 1]));
+          parent.children.push(entries.get(key));
+        }
+        parent = entries.get(key);
+      }
+      const file = new File([bytes(base64)], parts.at(-1));
+      parent.children.push({ name: parts.at(-1), isFile: true, isDirectory: false, file: (done) => done(file) });
+    }
+    const items = list.length === 1 && !list[0][0].includes("/") ? root.children : [root];
+    const event = new Event("drop", { bubbles: true, cancelable: true });
+    event.dataTransfer = { items: items.map((entry) => ({ kind: "file", webkitGetAsEntry: () => entry })), getData: () => "" };
+    document.body.dispatchEvent(event);
+  }, list);
+}
+
+/** Waits until the findings of what was dropped are shown, and returns them. */
+export async function findings(tab) {
+  await tab.waitForSelector(".findings .summary h3");
+  return tab.$$eval(".finding", (all) => all.map((one) => ({
+    severity: one.querySelector(".severity").textContent,
+    message: one.querySelector(".message").textContent,
+    place: one.querySelector(".place")?.textContent ?? "",
+    rule: one.querySelector(".quiet").textContent,
+  })));
+}
+
+export const summary = (tab) => tab.$eval(".findings .summary h3", (title) => title.textContent);
+
+export function screenshots() {
+  const directory = process.env.SCREENSHOTS;
+  if (directory) mkdirSync(directory, { recursive: true });
+  return async (tab, name) => directory && tab.screenshot({ path: `${directory}/${name}.png` });
+}
