@@ -144,7 +144,7 @@ fn options(text: &mut String, command: &Command) {
 
 /// Adds one argument or option.
 fn option(text: &mut String, arg: &Arg) {
-    let _ = write!(text, "- `{}`", arg.to_string());
+    let _ = write!(text, "- `{arg}`");
     if let Some(short) = arg.get_short() {
         let _ = write!(text, ", `-{short}`");
     }
