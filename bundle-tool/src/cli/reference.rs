@@ -144,7 +144,7 @@ fn options(text: &mut String, command: &Command) {
 
 /// Adds one argument or option.
 fn option(text: &mut String, arg: &Arg) {
-    let _ = write!(text, "- `{}`", arg.to_string().replace("\u{a0}", " "));
+    let _ = write!(text, "- `{arg}`");
     if let Some(short) = arg.get_short() {
         let _ = write!(text, ", `-{short}`");
     }
@@ -174,16 +174,6 @@ fn index(command: &Command) -> String {
         the same text. See also [exit codes](exit-codes.md),\n[environment variables](environment.md), \
         [bundle-tool.toml](settings.md) and the [rules](../rules/README.md).\n\n| command | purpose |\n| --- | --- |\n"
         .to_owned();
-    fn rows(text: &mut String, command: &Command, path: &str) {
-        for subcommand in subcommands(command) {
-            let name = format!("{path} {}", subcommand.get_name());
-            if !subcommand.is_subcommand_required_set() {
-                let short = name.split_once(' ').map_or(name.as_str(), |(_, short)| short);
-                let _ = writeln!(text, "| [{short}]({}) | {} |", file(&name), cell(&summary(subcommand)));
-            }
-            rows(text, subcommand, &name);
-        }
-    }
     rows(&mut text, command, command.get_name());
     let _ = write!(
         text,
@@ -191,6 +181,18 @@ fn index(command: &Command) -> String {
         file(command.get_name())
     );
     text
+}
+
+/// Adds the rows of a command's subcommands, and of theirs.
+fn rows(text: &mut String, command: &Command, path: &str) {
+    for subcommand in subcommands(command) {
+        let name = format!("{path} {}", subcommand.get_name());
+        if !subcommand.is_subcommand_required_set() {
+            let short = name.split_once(' ').map_or(name.as_str(), |(_, short)| short);
+            let _ = writeln!(text, "| [{short}]({}) | {} |", file(&name), cell(&summary(subcommand)));
+        }
+        rows(text, subcommand, &name);
+    }
 }
 
 fn exit_code_page(described: &[(String, String)]) -> String {

@@ -78,9 +78,15 @@ fn rules_are_listed_by_suite() {
 
 #[test]
 fn the_rules_that_cover_upstream_checks_exist() {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/internals/coverage.md")).unwrap();
-    let links: Vec<&str> =
-        text.split("](../rules/").skip(1).filter_map(|rest| rest.split_once(".md)")).map(|(id, _)| id).collect();
+    let text =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/internals/coverage.md"))
+            .unwrap();
+    let links: Vec<&str> = text
+        .split("](../rules/")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(".md)"))
+        .map(|(id, _)| id)
+        .collect();
     assert!(links.len() > 80, "{}", links.len());
     for id in links {
         assert!(

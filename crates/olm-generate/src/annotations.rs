@@ -77,7 +77,8 @@ impl Annotations {
                 return Err(Error::DefaultChannel { default: default.clone(), channels });
             }
             None if channels.contains(',') => {
-                report.warn_at(None, "the bundle has several channels and no default; pass --default-channel");
+                report
+                    .warn_at(None, "the bundle has several channels and no default; pass --default-channel");
             }
             _ => {}
         }
