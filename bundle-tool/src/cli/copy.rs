@@ -8,6 +8,7 @@ use clap::Args;
 use oci_images::layout::Platform;
 use oci_images::location::{Copier, ImageLocation};
 use oci_images::registry::Resolver;
+use oci_images::transfer::Transfer;
 
 use super::exit::Exit;
 use super::images::RegistryArgs;
@@ -40,6 +41,9 @@ pub(crate) struct Copy {
     /// Copy only the image for this platform [default: all platforms]
     #[arg(long, value_name = "OS/ARCH")]
     platform: Option<Platform>,
+    /// Do not copy signatures, SBOMs and other referrers; with --platform and for archives, they are never copied
+    #[arg(long)]
+    no_referrers: bool,
     /// File to write the digest to
     #[arg(long, value_name = "FILE")]
     digest_file: Option<PathBuf>,
@@ -49,15 +53,28 @@ pub(crate) struct Copy {
 
 impl Copy {
     pub(crate) fn run(self) -> Result<Exit> {
-        let Self { from, to, platform, digest_file, registries } = self;
+        let Self { from, to, platform, no_referrers, digest_file, registries } = self;
+        let with_referrers = !no_referrers
+            && platform.is_none()
+            && !matches!(from, ImageLocation::DockerArchive(..))
+            && matches!(to, ImageLocation::Registry(_) | ImageLocation::Directory(..));
         outputs::require_other_image(&from, &to)?;
         // Opened first: an image is not copied if its digest cannot be written.
         let [digest_file] = outputs::open([("--digest-file", digest_file.as_deref())], &[&from, &to])?;
         let copier = Copier { options: registries.options(), resolver: Resolver::from_env(), platform };
         let progress = progress(format!("copying {from}"));
-        let done = runtime()?
+        let runtime = runtime()?;
+        let done = runtime
             .block_on(copier.copy(&from, &to, &progress))
             .with_context(|| format!("failed to copy {from} to {to}"))?;
+        if with_referrers {
+            let mut transfer = Transfer::new(registries.options(), Resolver::from_env(), true);
+            runtime.block_on(transfer.copy_referrers_of(&from, &to, &progress)).with_context(|| {
+                format!(
+                    "copied {from} to {to}, but not its signatures and other referrers; omit them with --no-referrers"
+                )
+            })?;
+        }
         drop(progress);
         if let Some(mut file) = digest_file {
             let written = file.append(done.digest.as_bytes()).and_then(|()| file.commit());

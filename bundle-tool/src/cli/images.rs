@@ -90,6 +90,15 @@ impl RegistryArgs {
         Self { timeout: Some(timeout), deadline: OnceLock::new(), ..self.clone() }
     }
 
+    /// Returns the library's form of the arguments, with the whole time for each repository that is used.
+    pub(crate) fn options_for_each(&self) -> Options {
+        let mut options = self.options();
+        if let Some(timeout) = self.timeout {
+            options.timeout = Timeout::After(timeout);
+        }
+        options
+    }
+
     /// Returns the library's form of the arguments. The time for all requests starts with the first call.
     pub(crate) fn options(&self) -> Options {
         let (loopback, hosts): (Vec<_>, Vec<_>) = self.plain_http.iter().cloned().partition(String::is_empty);

@@ -294,23 +294,29 @@ enum Command {
     /// Exit status: 0 on success, 2 if DIR contains no call of these tools, or if a file cannot be read or written; nothing
     /// is written then.
     MigrateProject(migrate_project::MigrateProject),
-    /// Mirror bundles and catalogs with all their related images
+    /// Mirror bundles, catalogs and images with all that they need
     ///
     /// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the
-    /// deployments of the bundles, for all platforms and byte for byte. quay.io/example/app becomes TARGET/example/app,
-    /// under its tag; an image referenced by digest gets the tag mirror-DIGEST, so that the registry does not
-    /// garbage-collect it. Images that the target already has are not copied again, so running an interrupted command
-    /// again continues it.
+    /// deployments of the bundles, for all platforms and byte for byte, with their signatures and other referrers.
+    /// quay.io/example/app becomes TARGET/example/app, under its tag; an image that is named by its digest gets the tag
+    /// mirror-DIGEST, so that no registry removes it as untagged. Images that the target already has are not copied again,
+    /// so running an interrupted command again continues it.
     ///
-    /// With --package, --channel or --min-version, the catalog image at the target contains only what was mirrored, so
-    /// that the cluster offers nothing else.
+    /// An image that cannot be copied is reported at the end, and the others are copied; the exit status is then 1. With
+    /// --strict, the command stops at the first one.
     ///
-    /// With --manifests-dir and a registry as the target, writes an `ImageDigestMirrorSet`, an `ImageTagMirrorSet`, a
-    /// `CatalogSource` and a `ClusterCatalog` for each catalog, and mapping.txt with SOURCE=TARGET lines.
+    /// With a layout or an archive as the target, images can be carried to a disconnected network, where the same command
+    /// pushes them from there to a registry. --since omits layers that an earlier layout or archive brought there. An
+    /// archive is prepared in FILE.partial, which is removed when the archive is complete.
     ///
-    /// With --check, copies nothing; lists what is missing at the target.
+    /// With --keep, the catalog's image at the target lists only what is mirrored, so that the cluster offers nothing
+    /// else. What lies on an upgrade path between bundles is mirrored, too, as `catalog prune` keeps it.
     ///
-    /// Exit status: 0 on success, 1 if --check found that something is missing, 2 if something could not be read or copied.
+    /// With --manifests-dir, writes an `ImageDigestMirrorSet`, an `ImageTagMirrorSet`, a `CatalogSource` and a
+    /// `ClusterCatalog` for each catalog, registries.conf for other clusters, and mapping.txt with SOURCE=TARGET lines.
+    ///
+    /// With --check, nothing is copied: what is missing at the target is listed, and the exit status is 1 if something
+    /// is. The time of --timeout is for reading the REFs, and again for each image.
     Mirror(mirror::Mirror),
     /// Install, inspect or remove OLM
     Olm(olm::Olm),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use oci_images::registry::{Progress, ProgressSink};
 
-use kube_yaml::text::printable;
+use kube_yaml::text::{counted, printable};
 
 /// How long a transfer must take to be reported in a log.
 const REPORTED: Duration = Duration::from_secs(10);
@@ -29,6 +29,61 @@ pub(crate) fn progress(what: impl Into<String>) -> Progress {
         bar.set_style(style);
     }
     Progress::new(Bar(bar))
+}
+
+/// The progress of many transfers.
+pub(crate) struct ManyProgress {
+    what: String,
+    all: usize,
+    done: AtomicU64,
+    bar: Option<ProgressBar>,
+}
+
+impl ManyProgress {
+    /// Returns the progress of `all` transfers, such as `mirroring`.
+    pub(crate) fn new(what: &str, all: usize) -> Self {
+        let bar = io::stderr().is_terminal().then(|| ProgressBar::new(0));
+        let template = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+        if let (Some(bar), Ok(style)) = (&bar, ProgressStyle::with_template(template)) {
+            bar.set_style(style);
+            bar.set_message(format!("{what} 0/{all}"));
+        }
+        Self { what: what.to_owned(), all, done: AtomicU64::new(0), bar }
+    }
+
+    /// Returns the progress of all bytes.
+    pub(crate) fn progress(&self) -> Progress {
+        match &self.bar {
+            Some(bar) => Progress::new(Bar(bar.clone())),
+            None => Progress::new(Line {
+                what: format!("{} {}", self.what, counted(self.all, "image")),
+                begin: Instant::now(),
+                done: AtomicU64::new(0),
+                total: AtomicU64::new(0),
+            }),
+        }
+    }
+
+    /// Counts one transfer that ended.
+    pub(crate) fn finish_one(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{} {done}/{}", self.what, self.all));
+        }
+    }
+
+    /// Prints a line to standard output, above the bar.
+    pub(crate) fn print(&self, line: &str) -> io::Result<()> {
+        let print = || {
+            let mut out = io::stdout().lock();
+            writeln!(out, "{line}")?;
+            out.flush()
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
 }
 
 struct Bar(ProgressBar);

@@ -51,6 +51,11 @@ impl Rendering {
         Self { migrate_level: Some(MigrateLevel::All), migrate: false, minimal }
     }
 
+    /// Returns whether no form was asked for.
+    pub(crate) fn is_default(&self) -> bool {
+        self.migrate_level.is_none() && !self.migrate && !self.minimal
+    }
+
     /// Renders a bundle; `image` is the image that it is or will be pushed to.
     pub(crate) fn blob(
         &self,

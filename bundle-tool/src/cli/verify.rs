@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use oci_images::registry::{Reference, Repository, Resolver, Verification, VerifyingKey};
+use oci_images::registry::{Identity, Reference, Repository, Resolver, Verification, Verifier, VerifyingKey};
 
 use super::attest::MAX_SIGNED;
 use super::exit::Exit;
@@ -19,6 +19,12 @@ use olm_model::disk::file;
 #[command(after_long_help = "Examples:
   # Verify with the public key
   bundle-tool verify quay.io/example/operator-bundle:v1.0.0 --key cosign.pub
+
+  # Verify a keyless signature, with trusted roots from a file
+  bundle-tool verify quay.io/example/operator-bundle:v1.0.0 \\
+    --certificate-identity release@example.com \\
+    --certificate-oidc-issuer https://accounts.google.com \\
+    --trusted-root trusted_root.json
 
   # Sign when pushing
   bundle-tool push bundle ./bundle quay.io/example/operator-bundle:v1.0.0 \\
@@ -34,8 +40,17 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// Public key in PEM, such as cosign.pub
-    #[arg(long, value_name = "FILE")]
-    key: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "certificate_identity")]
+    key: Option<PathBuf>,
+    /// Email address or URI in the certificate of a keyless signature; requires --certificate-oidc-issuer and --trusted-root
+    #[arg(long, value_name = "IDENTITY", conflicts_with_all = ["key", "signature"], requires_all = ["certificate_oidc_issuer", "trusted_root"])]
+    certificate_identity: Option<String>,
+    /// URL of the OIDC issuer in the certificate
+    #[arg(long, value_name = "URL", requires = "certificate_identity")]
+    certificate_oidc_issuer: Option<String>,
+    /// File with the certificate authorities and transparency logs to trust: a trusted_root.json of sigstore
+    #[arg(long, value_name = "FILE", requires = "certificate_identity")]
+    trusted_root: Option<PathBuf>,
     #[command(flatten)]
     registries: RegistryArgs,
 }
@@ -45,44 +60,48 @@ const MAX_SIGNATURE: u64 = 64 << 10;
 
 impl Verify {
     pub(crate) fn run(self) -> Result<Exit> {
-        let Self { subject, signature, key, registries } = self;
-        let key = VerifyingKey::read(&key)?;
-        if let Some(signature) = signature {
-            return verify_file(Path::new(&subject), &signature, &key);
-        }
-        let image: Reference = Repository::parse(&subject)?;
+        let Self { subject, signature, key, registries, .. } = &self;
+        let verifier =
+            match (key, &self.certificate_identity, &self.certificate_oidc_issuer, &self.trusted_root) {
+                (Some(key), ..) => {
+                    let key = VerifyingKey::read(key)?;
+                    if let Some(signature) = signature {
+                        return verify_file(Path::new(&subject), signature, &key);
+                    }
+                    Verifier::Key(key)
+                }
+                (None, Some(identity), Some(issuer), Some(roots)) => {
+                    Identity::read(identity, issuer, roots)?.into()
+                }
+                _ => bail!("--key or --certificate-identity is required"),
+            };
+        let image: Reference = Repository::parse(subject)?;
         let (digest, verification) = runtime()?
             .block_on(async {
                 let repository =
                     Repository::for_reading(&image, &registries.options(), &Resolver::from_env()).await?;
                 let (digest, _) = repository.digest().await?;
-                let verification = repository.verify(&digest, &key).await?;
+                let verification = repository.verify(&digest, verifier).await?;
                 Ok::<_, anyhow::Error>((digest, verification))
             })
             .with_context(|| format!("failed to verify {image}"))?;
         let mut out = io::stdout().lock();
-        let Verification { verified, other_keys, unsupported, .. } = verification;
+        let Verification { verified, problems, .. } = verification;
         for signature in &verified {
             writeln!(out, "{}", printable(&signature.payload))?;
         }
         out.flush()?;
-        if verified.is_empty() {
-            let mut stderr = stderr();
-            match other_keys {
-                0 if unsupported.is_empty() => writeln!(stderr, "{ERROR} {digest} is not signed")?,
-                0 => {}
-                1 => writeln!(stderr, "{ERROR} {digest} is signed with another key")?,
-                count => writeln!(
-                    stderr,
-                    "{ERROR} {digest} has {count} signatures, none of which was made with this key"
-                )?,
-            }
-            for format in &unsupported {
-                writeln!(stderr, "{ERROR} {digest} has a signature in an unsupported format: {format}")?;
-            }
-            return Ok(Exit::Findings);
+        if !verified.is_empty() {
+            return Ok(Exit::Success);
         }
-        Ok(Exit::Success)
+        let mut stderr = stderr();
+        if problems.is_empty() {
+            writeln!(stderr, "{ERROR} {digest} is not signed")?;
+        }
+        for problem in problems {
+            writeln!(stderr, "{ERROR} {digest} {}", printable(&problem.to_string()))?;
+        }
+        Ok(Exit::Findings)
     }
 }
 

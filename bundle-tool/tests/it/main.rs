@@ -10,6 +10,7 @@ mod catalog;
 mod catalog_add;
 mod catalog_change;
 mod catalog_graph;
+mod catalog_list;
 mod catalog_template;
 mod cluster;
 mod completions;

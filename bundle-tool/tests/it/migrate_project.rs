@@ -224,7 +224,7 @@ fn call_without_a_native_command_runs_through_the_adapter() {
         "operator-sdk >log bundle validate x",
         "operator-sdk run bundle \"${args[@]}\"",
         "opm init gizmo",
-        "opm alpha list bundles catalog",
+        "opm alpha render-graph --minimum-edge a catalog",
         "opm generate dockerfile catalog",
         "opm migrate a b",
     ] {

@@ -1,14 +1,18 @@
 //! `mirror` as a user runs it: a catalog with the images of its operator, from one registry into another.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::annotations::manifest;
-use crate::push::{BUNDLE, Registry, failure, run, stdout};
+use crate::push::{BUNDLE, Registry, failure, run, stdout, tool};
+use crate::sign::keys;
 
 /// A registry with a catalog, its bundle and the image of its operator. The names of quay.io and registry.example.com lead to it.
 fn published(directory: &Path) -> Registry {
@@ -32,8 +36,9 @@ fn published(directory: &Path) -> Registry {
 }
 
 /// The files that `--manifests-dir` writes.
-const MANIFESTS: [&str; 5] = [
+const MANIFESTS: [&str; 6] = [
     "mapping.txt",
+    "registries.conf",
     "image-digest-mirror-set.yaml",
     "image-tag-mirror-set.yaml",
     "catalog-source-catalog.yaml",
@@ -156,9 +161,8 @@ fn layout_carries_one_package() {
     let directory = directory.path();
     let _registry = published(directory);
     let catalog = "quay.io/example/catalog:latest";
-    let filter = ["--package", "gizmo-operator", "--min-version", "1.0.0"];
     let mut arguments = vec!["mirror", catalog, "--to", "oci:carried"];
-    arguments.extend(filter);
+    arguments.extend(["--keep", "gizmo-operator@>=1.0.0"]);
     let output = run(directory, &arguments);
     assert!(output.status.success());
     arguments.push("--check");
@@ -166,12 +170,12 @@ fn layout_carries_one_package() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "3 images checked, 0 parts missing\n");
     stdout(&run(directory, &["validate", "oci:carried:quay.io/example/gizmo-bundle:v1.2.0"]));
 
-    for (option, value, expected) in [
-        ("--package", "other", "package `other` is not in the catalog"),
-        ("--min-version", "2.0.0", "no bundle matches"),
-        ("--channel", "other", "no bundle matches"),
+    for (keep, expected) in [
+        ("other", "package `other` is not in the catalog"),
+        ("gizmo-operator@>=2.0.0", "no bundle of package `gizmo-operator` is in the range"),
+        ("gizmo-operator/other", "channel `other` is not in package `gizmo-operator`: its channels are"),
     ] {
-        let error = failure(&run(directory, &["mirror", catalog, "--to", "oci:x", option, value]));
+        let error = failure(&run(directory, &["mirror", catalog, "--to", "oci:x", "--keep", keep]));
         assert!(error.contains(expected), "{error}");
     }
     let error = failure(&run(directory, &["mirror", catalog, "--to", "here"]));
@@ -199,17 +203,8 @@ fn part_of_a_catalog_is_mirrored_with_its_own_catalog() {
     let target = Registry::start(two.path());
     let to = format!("{}/m", target.address);
     let name = "quay.io/example/catalog:latest";
-    let mirror = [
-        "mirror",
-        name,
-        "--package",
-        "gizmo-operator",
-        "--to",
-        &to,
-        "--manifests-dir",
-        "sets",
-        "--plain-http",
-    ];
+    let mirror =
+        ["mirror", name, "--keep", "gizmo-operator", "--to", &to, "--manifests-dir", "sets", "--plain-http"];
     let copied = stdout(&run(directory, &mirror));
     assert_eq!(copied.lines().count(), 3, "{copied}");
     assert!(!copied.contains("missing"), "{copied}");
@@ -223,10 +218,9 @@ fn part_of_a_catalog_is_mirrored_with_its_own_catalog() {
     assert!(rendered.contains("gizmo-operator") && !rendered.contains("other"), "{rendered}");
     // Another run copies nothing. Of another part, whose images are all there, the catalog is missing.
     assert_eq!(stdout(&run(directory, &mirror)), copied);
-    let mut check =
-        vec!["mirror", name, "--to", &to, "--check", "--plain-http", "--package", "gizmo-operator"];
+    let mut check = vec!["mirror", name, "--to", &to, "--check", "--plain-http", "--keep", "gizmo-operator"];
     assert_eq!(stdout(&run(directory, &check)), "3 images checked, 0 parts missing\n");
-    check.extend(["--package", "twin"]);
+    check.extend(["--keep", "twin"]);
     let output = run(directory, &check);
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     let shown = String::from_utf8(output.stdout).unwrap();
@@ -242,7 +236,7 @@ fn layout_is_pushed_as_a_whole_without_the_first_registry() {
     let catalog = "quay.io/example/catalog:latest";
     let early = ["mirror", catalog, "--to", "oci:carried", "--manifests-dir", "sets"];
     let error = failure(&run(directory, &early));
-    assert!(error.contains("`bundle-tool mirror oci:carried --to REGISTRY --manifests-dir DIR`"), "{error}");
+    assert!(error.contains("pass it with --manifests-registry"), "{error}");
     assert!(!directory.join("carried").exists());
     stdout(&run(directory, &early[..4]));
     assert_eq!(source.stop(), Some(0));
@@ -255,10 +249,281 @@ fn layout_is_pushed_as_a_whole_without_the_first_registry() {
     check_manifests(directory, &target);
     let check = ["mirror", "oci:carried", "--to", &to, "--check", "--plain-http"];
     assert_eq!(stdout(&run(directory, &check)), "3 images checked, 0 parts missing\n");
-    let error = failure(&run(directory, &[&check[..], &["--package", "gizmo-operator"]].concat()));
+    let error = failure(&run(directory, &[&check[..], &["--keep", "gizmo-operator"]].concat()));
     assert!(error.contains("is mirrored as a whole"), "{error}");
     // One image of the layout is a bundle like any other.
     let bundle = "oci:carried:quay.io/example/gizmo-bundle:v1.2.0";
-    let error = failure(&run(directory, &["mirror", bundle, "--to", &to, "--plain-http"]));
-    assert!(error.contains("gizmo-operator:1.2.0"), "{error}");
+    let output = run(directory, &["mirror", bundle, "--to", &to, "--plain-http", "--skip", "quay.io/x/y"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("quay.io/example/gizmo-bundle:v1.2.0="), "{shown}");
+}
+
+/// Adds a package whose bundle is `image` to the catalog, and pushes it.
+fn publish_package(directory: &Path, source: &Registry, package: &str, image: &str) {
+    let blobs = format!(
+        "---\nschema: olm.package\nname: {package}\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: {package}\nname: \
+         stable\nentries: [{{name: {package}.v1}}]\n---\nschema: olm.bundle\npackage: {package}\nname: {package}.v1\nimage: \
+         quay.io/example/{image}\nproperties: [{{type: olm.package, value: {{packageName: {package}, version: 1.0.0}}}}]\n"
+    );
+    fs::create_dir(directory.join("catalog").join(package)).unwrap();
+    fs::write(directory.join("catalog").join(package).join("catalog.yaml"), blobs).unwrap();
+    let catalog = format!("{}/example/catalog:latest", source.address);
+    stdout(&run(directory, &["push", "catalog", "catalog", &catalog, "--data-only", "--plain-http"]));
+}
+
+/// Pushes an image with a file of `size` bytes that do not compress.
+fn push_image(directory: &Path, source: &Registry, name: &str, size: usize) {
+    let mut state: u32 =
+        name.bytes().fold(2_166_136_261, |state, byte| (state ^ u32::from(byte)).wrapping_mul(16_777_619));
+    let bytes: Vec<u8> = (0..size)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state.to_le_bytes()[3]
+        })
+        .collect();
+    fs::write(directory.join("random"), bytes).unwrap();
+    let image = format!("{}/{name}", source.address);
+    stdout(&run(directory, &["push", "image", &image, "random=/random", "--plain-http"]));
+}
+
+/// Returns the digests of the blobs of a layout's archive with their sizes.
+fn blobs_of(archive: &Path) -> BTreeMap<String, u64> {
+    let mut archive = tar::Archive::new(fs::File::open(archive).unwrap());
+    let entries = archive.entries().unwrap().map(|entry| entry.unwrap());
+    let entries = entries.filter(|entry| entry.header().entry_type().is_file());
+    entries.map(|entry| (entry.path().unwrap().display().to_string(), entry.size())).collect()
+}
+
+#[test]
+fn archives_carry_images_and_then_only_what_is_new() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published(directory);
+    push_image(directory, &source, "example/app:v1", 300_000);
+    publish_package(directory, &source, "app", "app:v1");
+    let catalog = "quay.io/example/catalog:latest";
+    let first = ["mirror", catalog, "--to", "oci-archive:first.tar"];
+    let described = ["--manifests-dir", "sets", "--manifests-registry", "TARGET.example.com/m"];
+    let described = described.map(str::to_lowercase);
+    let described: Vec<&str> = described.iter().map(String::as_str).collect();
+    stdout(&run(directory, &[&first[..], &described].concat()));
+    let mapping = fs::read_to_string(directory.join("sets/mapping.txt")).unwrap();
+    assert!(mapping.contains("quay.io/example/app:v1=target.example.com/m/example/app:v1\n"), "{mapping}");
+    assert!(!directory.join("first.tar.partial").exists());
+    let before = blobs_of(&directory.join("first.tar"));
+    let large = before.iter().find(|(_, size)| **size > 250_000).unwrap().0.clone();
+
+    // The second archive has the new image, and of the others only the manifests.
+    push_image(directory, &source, "example/new:v1", 200_000);
+    publish_package(directory, &source, "new", "new:v1");
+    let second = ["mirror", catalog, "--since", "oci-archive:first.tar", "--to", "oci-archive:second.tar"];
+    stdout(&run(directory, &second));
+    let after = blobs_of(&directory.join("second.tar"));
+    assert!(!after.contains_key(&large) && after.values().any(|size| *size > 150_000), "{after:?}");
+    assert_eq!(source.stop(), Some(0));
+
+    let target = Registry::start(two.path());
+    let to = format!("{}/m", target.address);
+    let push = |archive: &str| run(directory, &["mirror", archive, "--to", &to, "--plain-http"]);
+    // What the first archive has is missing without it.
+    let output = push("oci-archive:second.tar");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("is missing"), "{error}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("quay.io/example/new:v1="));
+    assert_eq!(stdout(&push("oci-archive:first.tar")).lines().count(), 4);
+    assert_eq!(stdout(&push("oci-archive:second.tar")).lines().count(), 5);
+    let check = ["mirror", "oci-archive:second.tar", "--to", &to, "--check", "--plain-http"];
+    assert_eq!(stdout(&run(directory, &check)), "5 images checked, 0 parts missing\n");
+}
+
+#[test]
+fn unavailable_image_is_reported_and_the_others_are_mirrored() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published(directory);
+    publish_package(directory, &source, "other", "missing:v1");
+    let target = Registry::start(two.path());
+    let to = format!("{}/m", target.address);
+    let mirror = ["mirror", "quay.io/example/catalog:latest", "--to", &to, "--plain-http"];
+    let output = run(directory, &[&mirror[..], &["--manifests-dir", "sets"]].concat());
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(
+        error.starts_with("error: failed to mirror quay.io/example/missing:v1 (bundle other.v1) to "),
+        "{error}"
+    );
+    assert!(error.ends_with("error: 1 image could not be mirrored\n"), "{error}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 3);
+    assert!(directory.join("sets/mapping.txt").exists());
+    for skip in ["quay.io/example/missing", "quay.io/example/missing:v1"] {
+        assert_eq!(stdout(&run(directory, &[&mirror[..], &["--skip", skip]].concat())).lines().count(), 3);
+    }
+    let output = run(directory, &[&mirror[..], &["--strict"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn signatures_and_other_referrers_are_mirrored() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published(directory);
+    keys(directory);
+    let bundle = format!("{}/example/gizmo-bundle:v1.2.0", source.address);
+    let push = ["push", "bundle", BUNDLE, &bundle, "--plain-http", "--sign", "cosign.key", "--provenance"];
+    assert!(run(directory, &push).status.success());
+    let catalog = "quay.io/example/catalog:latest";
+    stdout(&run(directory, &["mirror", catalog, "--to", "oci-archive:all.tar"]));
+    stdout(&run(directory, &["mirror", catalog, "--to", "oci-archive:none.tar", "--no-referrers"]));
+    assert!(blobs_of(&directory.join("all.tar")).len() > blobs_of(&directory.join("none.tar")).len());
+    let listed = |to: &str, registry: &str| {
+        let target = format!("{to}/example/gizmo-bundle:v1.2.0");
+        stdout(&run(directory, &["mirror", registry, "--to", to, "--plain-http"]));
+        stdout(&run(directory, &["verify", &target, "--key", "cosign.pub", "--plain-http"]));
+        let shown: Value = serde_json::from_str(&stdout(&run(
+            directory,
+            &["inspect", &target, "--output", "json", "--plain-http"],
+        )))
+        .unwrap();
+        shown["referrers"].as_array().map_or(0, Vec::len)
+    };
+    let target = Registry::start(two.path());
+    let direct = listed(&format!("{}/direct", target.address), catalog);
+    assert_eq!(source.stop(), Some(0));
+    let carried = listed(&format!("{}/carried", target.address), "oci-archive:all.tar");
+    assert!(direct > 0 && direct == carried, "{direct} {carried}");
+}
+
+#[test]
+fn configuration_of_oc_mirror_and_single_images_are_mirrored() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let source = published(directory);
+    push_image(directory, &source, "tools/app:v1", 1000);
+    let config = "
+kind: ImageSetConfiguration
+apiVersion: mirror.openshift.io/v2alpha1
+mirror:
+  platform: {graph: true}
+  operators: [{catalog: quay.io/example/catalog:latest, packages: [{name: gizmo-operator}]}]
+  additionalImages: [{name: quay.io/tools/app:v1}]
+  blockedImages: [{name: registry.example.com/gizmo-operator}]
+";
+    fs::write(directory.join("set.yaml"), config).unwrap();
+    let output = run(directory, &["mirror", "--config", "set.yaml", "--to", "oci:out"]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(error, "warning: set.yaml: mirror.platform is not honored\n");
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let names: Vec<&str> = shown.lines().map(|line| line.split_once(['=', '@']).unwrap().0).collect();
+    assert_eq!(
+        names,
+        ["quay.io/example/catalog:latest", "quay.io/example/gizmo-bundle:v1.2.0", "quay.io/tools/app:v1"]
+    );
+}
+
+#[test]
+fn dry_run_lists_images_with_their_sizes() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published(directory);
+    push_image(directory, &source, "example/app:v1", 300_000);
+    publish_package(directory, &source, "app", "app:v1");
+    let target = Registry::start(two.path());
+    let to = format!("{}/m", target.address);
+    let catalog = "quay.io/example/catalog:latest";
+    let list = || {
+        let output = run(directory, &["mirror", catalog, "--to", &to, "--plain-http", "--dry-run"]);
+        stdout(&output).replace(&target.address, "TARGET")
+    };
+    let before = list();
+    stdout(&run(directory, &["mirror", "quay.io/example/app:v1", "--to", &to, "--plain-http"]));
+    insta::assert_snapshot!("mirror-dry-run", format!("{before}---\n{}", list()));
+}
+
+/// Forwards connections to a registry, and cuts some of them in the middle of what it returns.
+struct Cutter {
+    address: String,
+}
+
+impl Cutter {
+    /// Cuts two of three connections after `limit` bytes in either direction.
+    fn start(registry: &str, limit: u64) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let registry = registry.to_owned();
+        std::thread::spawn(move || {
+            for (number, client) in listener.incoming().enumerate() {
+                let (Ok(client), Ok(server)) = (client, TcpStream::connect(&registry)) else { return };
+                let limit = if number % 3 == 2 { u64::MAX } else { limit };
+                for (mut from, mut to) in [
+                    (client.try_clone().unwrap(), server.try_clone().unwrap()),
+                    (server.try_clone().unwrap(), client.try_clone().unwrap()),
+                ] {
+                    std::thread::spawn(move || {
+                        let _ = std::io::copy(&mut Read::by_ref(&mut from).take(limit), &mut to);
+                        let _ = to.shutdown(std::net::Shutdown::Both);
+                        let _ = from.shutdown(std::net::Shutdown::Both);
+                    });
+                }
+            }
+        });
+        Self { address }
+    }
+}
+
+/// Publishes a catalog with `count` packages, each with an image of `size` bytes.
+fn published_packages(directory: &Path, count: usize, size: usize) -> Registry {
+    let source = published(directory);
+    for number in 0..count {
+        push_image(directory, &source, &format!("example/app{number}:v1"), size);
+        publish_package(directory, &source, &format!("app{number}"), &format!("app{number}:v1"));
+    }
+    source
+}
+
+#[test]
+fn broken_connections_and_killed_runs_are_continued() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published_packages(directory, 6, 700_000);
+    // quay.io leads to the registry through connections that break.
+    let cutter = Cutter::start(&source.address, 300_000);
+    let conf = directory.join(".config/containers/registries.conf");
+    let direct = fs::read_to_string(&conf).unwrap();
+    fs::write(&conf, direct.replace(&source.address, &cutter.address)).unwrap();
+    let target = Registry::start(two.path());
+    let catalog = "quay.io/example/catalog:latest";
+    let to_target = Cutter::start(&target.address, 400_000);
+    let registry = format!("{}/m", to_target.address);
+    for to in [registry.as_str(), "oci:carried", "oci-archive:carried.tar"] {
+        let mirror = ["mirror", catalog, "--to", to, "--plain-http"];
+        for milliseconds in [5, 20, 40, 60, 90, 120, 160, 200, 250, 300] {
+            let mut child =
+                tool(directory).args(mirror).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            let _ = child.kill();
+            child.wait().unwrap();
+        }
+        // What breaks more often than it is retried is continued by the next run.
+        let complete = (0..10).find(|_| run(directory, &mirror).status.success());
+        assert!(complete.is_some(), "{to}");
+        let check = run(directory, &[&mirror[..], &["--check"]].concat());
+        let shown = String::from_utf8_lossy(&check.stdout).into_owned();
+        assert_eq!(
+            shown,
+            "9 images checked, 0 parts missing\n",
+            "{to}: {}",
+            String::from_utf8_lossy(&check.stderr)
+        );
+        if to != "oci-archive:carried.tar" {
+            let listed = stdout(&run(directory, &[&mirror[..], &["--dry-run"]].concat()));
+            assert!(listed.contains("of which 0 B are to be copied"), "{listed}");
+        }
+    }
+    assert_eq!(source.stop(), Some(0));
+    // The archive is complete without the first registry.
+    let to = format!("{}/carried", target.address);
+    stdout(&run(directory, &["mirror", "oci-archive:carried.tar", "--to", &to, "--plain-http"]));
 }

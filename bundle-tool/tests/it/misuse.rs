@@ -26,9 +26,9 @@ const MISTAKES: &[(&[&str], i32, &str)] = &[
         "the program of --entrypoint, `/manger`, is not in the image, which contains `/manager`",
     ),
     (
-        &["mirror", "bundle", "--to", "registry.example.com/mirror", "--package", "gizmo-operator"],
+        &["mirror", "bundle", "--to", "registry.example.com/mirror", "--keep", "gizmo-operator"],
         2,
-        "--package, --channel and --min-version apply to catalogs, not to a bundle",
+        "--keep applies to catalogs, and no REF is a catalog",
     ),
     (
         &["render", "bundle", "bundle", "--image", "quay.io/example/gizmo-bundle:v1"],

@@ -22,7 +22,7 @@ MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEOMCNdFTQ64UnxVaxCZJxqjJHD3+1
 -----END PUBLIC KEY-----
 ";
 
-fn keys(directory: &Path) {
+pub(crate) fn keys(directory: &Path) {
     fs::write(directory.join("cosign.key"), PRIVATE).unwrap();
     fs::write(directory.join("cosign.pub"), PUBLIC).unwrap();
 }
@@ -57,6 +57,46 @@ fn pushed_bundle_is_signed_and_verified() {
     assert!(error.contains("cosign.pub") && error.contains("private key"), "{error}");
     let error = failure(&run(directory, &["inspect", &other, "--plain-http"]));
     assert!(error.contains("image not found"), "{error}");
+}
+
+#[test]
+fn signatures_are_copied_with_their_images() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    keys(directory);
+    let registry = Registry::start(directory);
+    let name = |repository: &str| format!("{}/{repository}:v1", registry.address);
+    let push = ["push", "bundle", BUNDLE, &name("a/app"), "--plain-http", "--sign", "cosign.key"];
+    stdout(&run(directory, &push));
+    let copy = |from: &str, to: &str, more: &[&str]| {
+        stdout(&run(directory, &[&["copy", from, to, "--plain-http"], more].concat()));
+    };
+    let verify = |image: &str| run(directory, &["verify", image, "--key", "cosign.pub", "--plain-http"]);
+    copy(&name("a/app"), &name("b/app"), &[]);
+    // Both forms of signatures.
+    assert_eq!(stdout(&verify(&name("b/app"))).lines().count(), 2);
+    copy(&name("a/app"), "oci:layout", &[]);
+    copy(&format!("oci:layout:{}", name("a/app")), &name("c/app"), &[]);
+    assert_eq!(stdout(&verify(&name("c/app"))).lines().count(), 2);
+    copy(&name("a/app"), &name("d/app"), &["--no-referrers"]);
+    let output = verify(&name("d/app"));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && error.ends_with(" is not signed\n"), "{error}");
+    // A key where a certificate is expected.
+    let keyless = [
+        "verify",
+        &name("a/app"),
+        "--plain-http",
+        "--certificate-identity",
+        "a@example.com",
+        "--certificate-oidc-issuer",
+        "https://example.com",
+        "--trusted-root",
+        "root.json",
+    ];
+    fs::write(directory.join("root.json"), "{}").unwrap();
+    let error = failure(&run(directory, &keyless));
+    assert!(error.contains("root.json: it contains no certificate authority"), "{error}");
 }
 
 #[test]

@@ -44,6 +44,12 @@ pub enum Error {
          for an image with this name in a registry"
     )]
     Path(String),
+    /// Several images are copied from or to a place that has only one.
+    #[error("{place} is neither an OCI layout nor an OCI archive")]
+    NotALayout {
+        /// The place.
+        place: String,
+    },
     /// The copy would be the image itself.
     #[error("cannot copy {place} to itself: choose another directory or name")]
     SameImage {
@@ -158,6 +164,16 @@ impl ImageLocation {
         match self {
             Self::Registry(_) => None,
             Self::Directory(path, _) | Self::Archive(path, _) | Self::DockerArchive(path, _) => Some(path),
+        }
+    }
+
+    /// Returns the name of an image of a layout or an archive.
+    pub(crate) fn image_name(&self) -> Option<&str> {
+        match self {
+            Self::Registry(_) => None,
+            Self::Directory(_, name) | Self::Archive(_, name) | Self::DockerArchive(_, name) => {
+                name.as_deref()
+            }
         }
     }
 

@@ -222,6 +222,26 @@ pub fn add(
     Ok(())
 }
 
+/// Sets the description and the icon of a package, whatever its bundles have. `blobs` are those of the package.
+///
+/// # Errors
+/// The icon cannot be written as JSON.
+pub fn describe(
+    blobs: &mut [PackageBlob],
+    package: &str,
+    description: Option<&str>,
+    icon: Option<&Icon>,
+) -> Result<(), AddError> {
+    let Some(blob) = blobs.iter_mut().find(|blob| blob.is("olm.package", package)) else { return Ok(()) };
+    if let Some(description) = description {
+        blob.set("description", description.into());
+    }
+    if let Some(icon) = icon {
+        blob.set("icon", serde_json::to_value(icon)?);
+    }
+    Ok(())
+}
+
 /// Checks that the default channel of a package is one of its channels. `blobs` are those of the package.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ pub mod template;
 pub mod upgrade;
 pub mod validate;
 
-pub use add::{AddError, DefaultChannel, Edges, PackageBlob, add, check_default_channel};
+pub use add::{AddError, DefaultChannel, Edges, PackageBlob, add, check_default_channel, describe};
 pub use error::RenderError;
 pub use migrate::{Omitted, migrate, minimize};
 pub use render::{render, render_with_objects};

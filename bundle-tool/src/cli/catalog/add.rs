@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use clap::{Args, ValueEnum};
 use serde_json::Value as Json;
 
@@ -20,8 +22,10 @@ use kube_yaml::Path as FieldPath;
 use olm_catalog::validate::{Blob, decode};
 use olm_catalog::{DefaultChannel, PackageBlob};
 use olm_model::Annotations;
-use olm_model::catalog::Bundle;
+use olm_model::catalog::{Bundle, Icon};
 use olm_model::csv::ClusterServiceVersion;
+use olm_model::disk::file;
+use olm_model::icon;
 use olm_model::names::check_label;
 use olm_model::read::catalog as reader;
 use olm_model::read::catalog::{Content, Limits, Source};
@@ -75,6 +79,12 @@ pub(crate) struct Add {
     /// Default channel of the packages [default: the one in the annotations of the bundle with the highest version]
     #[arg(long, value_name = "CHANNEL")]
     default_channel: Option<String>,
+    /// File with the icon of the package: SVG, PNG, JPEG, GIF or WebP [default: the icon of the bundle with the highest version]
+    #[arg(long, value_name = "FILE")]
+    icon: Option<PathBuf>,
+    /// File with the description of the package, in Markdown [default: that of the bundle with the highest version]
+    #[arg(long, value_name = "FILE")]
+    description: Option<PathBuf>,
     /// Where the upgrade edges of the bundle come from
     #[arg(long, value_enum, default_value = "csv")]
     edges: Edges,
@@ -101,6 +111,15 @@ impl From<Edges> for olm_catalog::Edges {
             Edges::Semver => Self::Versions,
         }
     }
+}
+
+/// The maximum size of an icon or a description in bytes.
+const MAX_DESCRIPTION: u64 = 1 << 20;
+
+/// What a package has whatever its bundles have.
+struct Described {
+    description: Option<String>,
+    icon: Option<Icon>,
 }
 
 /// A bundle that is added.
@@ -134,14 +153,38 @@ impl Add {
         for one in &added {
             by_package.entry(&one.blob.package).or_default().push(one);
         }
+        let described = self.described(by_package.len())?;
         let mut changes = BTreeMap::new();
         let mut new = Vec::new();
         for (package, added) in by_package {
-            self.package(&store, package, &added, &mut changes, &mut new)?;
+            self.package(&store, package, &added, &described, &mut changes, &mut new)?;
         }
         let files = store.changed(&changes, &new)?;
         let is_written = store.write(&mut lock, &self.catalog, files, self.no_validate)?;
         Ok(if is_written { Exit::Success } else { Exit::Findings })
+    }
+
+    /// Reads the description and the icon for the only one of `packages`.
+    fn described(&self, packages: usize) -> Result<Described> {
+        let read = |path: &PathBuf| {
+            file::read(path, MAX_DESCRIPTION).with_context(|| format!("failed to read {}", path.display()))
+        };
+        if packages > 1 && (self.icon.is_some() || self.description.is_some()) {
+            bail!("--icon and --description require bundles of one package, found {packages} packages");
+        }
+        let description = self.description.as_ref().map(|path| -> Result<String> {
+            let text = String::from_utf8(read(path)?);
+            text.with_context(|| format!("failed to read {}", path.display()))
+        });
+        let icon = self.icon.as_ref().map(|path| -> Result<Icon> {
+            let bytes = read(path)?;
+            let mediatype = icon::media_type(&bytes);
+            let mediatype = mediatype.with_context(|| {
+                format!("{} is not an icon: expected SVG, PNG, JPEG, GIF or WebP", path.display())
+            })?;
+            Ok(Icon { base64data: STANDARD.encode(&bytes), mediatype: mediatype.to_owned() })
+        });
+        Ok(Described { description: description.transpose()?, icon: icon.transpose()? })
     }
 
     /// Reads the bundles, sorted by their versions.
@@ -213,6 +256,7 @@ impl Add {
         store: &Store,
         package: &str,
         added: &[&Added],
+        described: &Described,
         changes: &mut BTreeMap<usize, Change>,
         new: &mut Vec<(Arc<str>, Json)>,
     ) -> Result<()> {
@@ -236,6 +280,8 @@ impl Add {
             olm_catalog::add(&mut blobs, &one.blob, &one.csv, &one.channels, default, self.edges.into())
                 .with_context(|| one.failed())?;
         }
+        let Described { description, icon } = described;
+        olm_catalog::describe(&mut blobs, package, description.as_deref(), icon.as_ref())?;
         olm_catalog::check_default_channel(&blobs, package)
             .with_context(|| added.last().map_or_else(String::new, |one| one.failed()))?;
         for (place, blob) in blobs.into_iter().enumerate().filter(|(_, blob)| blob.is_changed) {

@@ -55,7 +55,8 @@ pub(crate) struct Prune {
     no_validate: bool,
 }
 
-fn default_channel(text: &str) -> Result<(String, String), String> {
+/// Parses `PACKAGE=CHANNEL`.
+pub(crate) fn default_channel(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((package, channel)) if !package.is_empty() && !channel.is_empty() => {
             Ok((package.to_owned(), channel.to_owned()))

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
@@ -13,17 +13,22 @@ use crate::cli::exit::Exit;
 use crate::cli::format::OutputOption;
 use crate::cli::images::RegistryArgs;
 use crate::cli::render::Output;
-use crate::cli::rendering::Rendering;
+use crate::cli::rendering::{MigrateLevel, Rendering};
 use crate::cli::runtime::SharedRuntime;
 use crate::cli::stdin;
 use kube_yaml::{Kind, Position, Value};
 use olm_catalog::template::{Bundles, Rendered, Template};
+use olm_model::catalog::Catalog;
 use olm_model::disk::file;
+use olm_model::kubernetes::Minor;
+use olm_model::names::check_label;
 use olm_model::read::catalog as reader;
 use olm_model::read::catalog::{Content, Limits, Source};
 use olm_model::report::Finding;
 use olm_rules::Selection;
 
+/// The first version of OpenShift whose catalogs have `olm.csv.metadata` instead of `olm.bundle.object`.
+const WITHOUT_OBJECTS: Minor = Minor::openshift(17);
 /// The maximum size of a template in bytes.
 const MAX_TEMPLATE: u64 = 16 << 20;
 
@@ -42,6 +47,10 @@ const MAX_TEMPLATE: u64 = 16 << 20;
   bundle-tool catalog template template.yaml --bundles-from catalog \\
     --output yaml > new.yaml
 
+  # Write the catalogs of a catalog repository for several versions
+  bundle-tool catalog template template.yaml --output yaml \\
+    --openshift-versions 4.16,4.17,4.18 --to catalogs
+
   # Use a bundle that has not been pushed yet
   bundle-tool catalog template template.yaml \\
     --bundle quay.io/example/gizmo-bundle:v1.2.0=./bundle")]
@@ -58,7 +67,14 @@ pub(crate) struct TemplateCommand {
     /// Read bundles from these catalogs instead of pulling their images (repeatable)
     #[arg(long, value_name = "REF")]
     bundles_from: Vec<String>,
-    /// Print the catalog even if it is invalid
+    /// Directory of a catalog repository in which to write vVERSION/PACKAGE/catalog.yaml for each of --openshift-versions, instead of
+    /// printing the catalog
+    #[arg(long, value_name = "DIR", requires = "openshift_versions")]
+    to: Option<PathBuf>,
+    /// OpenShift versions to write catalogs for, separated by commas; those before 4.17 keep olm.bundle.object
+    #[arg(long, value_name = "VERSION", value_delimiter = ',', value_parser = Minor::parse_openshift, requires = "to")]
+    openshift_versions: Vec<Minor>,
+    /// Write the catalog even if it is invalid
     #[arg(long)]
     no_validate: bool,
     #[command(flatten)]
@@ -111,31 +127,84 @@ impl TemplateCommand {
         };
         let failed = || format!("failed to read the template {path}");
         let bytes = read(path).with_context(failed)?;
-        let template = Template::parse(&bytes, wanted.map(Type::schema)).with_context(failed)?;
-        let bundles = self.render(&template.images())?;
+        let template = || Template::parse(&bytes, wanted.map(Type::schema)).with_context(failed);
+        let Some(to) = &self.to else {
+            let Some((_, text)) = self.build(template()?, &self.rendering, path, &bytes, None)? else {
+                return Ok(Exit::Findings);
+            };
+            let mut out = io::stdout().lock();
+            out.write_all(&text)?;
+            out.flush()?;
+            return Ok(Exit::Success);
+        };
+        // Built before anything is written: in one of two forms.
+        let mut files: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
+        let mut versions = self.openshift_versions.clone();
+        versions.sort_unstable();
+        versions.dedup();
+        let mut built: Option<(bool, BTreeMap<String, Catalog>)> = None;
+        for version in versions {
+            let has_objects = version < WITHOUT_OBJECTS && self.rendering.is_default();
+            if !built.as_ref().is_some_and(|(had_objects, _)| *had_objects == has_objects) {
+                let rendering =
+                    if has_objects { &Rendering::at(MigrateLevel::None) } else { &self.rendering };
+                let Some((catalog, _)) = self.build(template()?, rendering, path, &bytes, Some(version))?
+                else {
+                    return Ok(Exit::Findings);
+                };
+                built = Some((has_objects, catalog.by_package()));
+            }
+            for (package, part) in built.iter().flat_map(|(_, packages)| packages) {
+                if let Err(reason) = check_label(package) {
+                    bail!("invalid package name `{package}`: {reason}");
+                }
+                let mut text = Vec::new();
+                self.format.output.write(part, &mut text)?;
+                let extension = match self.format.output {
+                    Output::Json => "json",
+                    Output::Yaml => "yaml",
+                };
+                let file = to.join(format!("v{version}")).join(package).join(format!("catalog.{extension}"));
+                files.insert(file, text);
+            }
+        }
+        for (file, text) in files {
+            atomic_files::file(&file, &text)?;
+        }
+        Ok(Exit::Success)
+    }
+
+    /// Builds a catalog, for a version of OpenShift if one is given, and returns it with its text; `None` if it is invalid, which is
+    /// reported.
+    fn build(
+        &self,
+        template: Template,
+        rendering: &Rendering,
+        path: &str,
+        bytes: &[u8],
+        openshift: Option<Minor>,
+    ) -> Result<Option<(Catalog, Vec<u8>)>> {
+        let bundles = self.render(&template.images(), rendering)?;
         let failed = || format!("failed to build a catalog from {path}");
         let mut catalog = template.build(&bundles).with_context(failed)?;
-        self.rendering.apply_to_template(&mut catalog.bundles)?;
+        rendering.apply_to_template(&mut catalog.bundles)?;
         let mut text = Vec::new();
         self.format.output.write(&catalog, &mut text)?;
         if !self.no_validate {
             let source = || Source { name: path.into(), content: Content::Bytes(text.clone()) };
-            let mut report = validate(path, None, vec![source()], None, &Selection::default())?;
+            let mut report = validate(path, None, vec![source()], openshift, &Selection::default())?;
             if !report.passed() {
                 report.findings.retain(Finding::is_failure);
-                locate(&mut report.findings, source(), path, &bytes)?;
-                print_invalid(&report, Next::Print)?;
-                return Ok(Exit::Findings);
+                locate(&mut report.findings, source(), path, bytes)?;
+                print_invalid(&report, if self.to.is_some() { Next::Write } else { Next::Print })?;
+                return Ok(None);
             }
         }
-        let mut out = io::stdout().lock();
-        out.write_all(&text)?;
-        out.flush()?;
-        Ok(Exit::Success)
+        Ok(Some((catalog, text)))
     }
 
     /// Renders the bundles that the template names.
-    fn render(&self, images: &BTreeSet<&str>) -> Result<Bundles> {
+    fn render(&self, images: &BTreeSet<&str>, rendering: &Rendering) -> Result<Bundles> {
         let mut known = BTreeMap::new();
         let mut packages = BTreeMap::new();
         for reference in &self.bundles_from {
@@ -169,8 +238,7 @@ impl TemplateCommand {
                     let icon = package.and_then(|package| package.icon.clone());
                     Rendered { bundle, description, icon }
                 }
-                (reference, _) => self
-                    .rendering
+                (reference, _) => rendering
                     .rendered(reference.copied().unwrap_or(image), Some(image), &self.registries, &runtime)
                     .with_context(|| format!("failed to render {image}"))?,
             };

@@ -203,9 +203,7 @@ const ALPHA: Command = Command {
                         &[OUTPUT],
                         template::convert,
                     )
-                    .without_native(
-                        "bundle-tool writes no templates; `bundle-tool catalog` changes a catalog in place",
-                    ),
+                    .native(template::TO_BASIC),
                     Command::leaf(
                         "substitutes",
                         "[<fbc-file> | -]",
@@ -214,9 +212,7 @@ const ALPHA: Command = Command {
                         &[OUTPUT],
                         template::convert,
                     )
-                    .without_native(
-                        "bundle-tool writes no templates; `bundle-tool catalog` changes a catalog in place",
-                    ),
+                    .native(template::TO_SUBSTITUTES),
                 ],
             ),
         ],
@@ -256,7 +252,7 @@ const LIST: Command = Command::group(
     "List the contents of a catalog",
     &[
         Command::leaf("packages", "<indexRef>", "List packages", Arity::Exactly(1), &[], list::packages)
-            .without_native("`bundle-tool catalog graph CATALOG` prints the same data in other columns"),
+            .native(list::PACKAGES),
         Command::leaf(
             "channels",
             "<indexRef> [packageName]",
@@ -265,7 +261,7 @@ const LIST: Command = Command::group(
             &[],
             list::channels,
         )
-        .without_native("`bundle-tool catalog graph CATALOG` prints the same data in other columns"),
+        .native(list::CHANNELS),
         Command::leaf(
             "bundles",
             "<indexRef> <packageName>",
@@ -274,7 +270,7 @@ const LIST: Command = Command::group(
             &[],
             list::bundles,
         )
-        .without_native("`bundle-tool catalog graph CATALOG` prints the same data in other columns"),
+        .native(list::BUNDLES),
     ],
 );
 

@@ -1,15 +1,17 @@
 //! Which images bundles and catalogs need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use oci_images::labels;
-use oci_images::layout::{Image, Platform};
+use oci_images::layout::Image;
 use oci_images::location::ImageLocation;
-use oci_images::registry::{Reference, Repository, Resolver};
+use oci_images::registry::{Reference, Repository};
+use oci_images::transfer::Transfer;
 use tempfile::TempDir;
 
-use super::filter::{self, Filter};
+use super::part::{self, FoundPackages, Selection};
 use crate::cli::images::{Location, RegistryArgs};
 use crate::cli::render;
 use crate::cli::rendering::Rendering;
@@ -17,8 +19,11 @@ use crate::cli::runtime::SharedRuntime;
 use kube_yaml::text::excerpt;
 use olm_model::catalog::Catalog;
 
+/// Maximum size of the layers of an image without labels whose files are read, because it may be a bundle, in bytes.
+const MAX_UNLABELED: u64 = 4 << 20;
+
 /// An image that is mirrored.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Mirrored {
     /// Its name in the cluster.
     pub(crate) reference: Reference,
@@ -56,6 +61,11 @@ impl Content {
         matches!(self, Self::Catalog(image) if image.is_part)
     }
 
+    /// Returns whether it is a catalog.
+    pub(crate) fn is_catalog(&self) -> bool {
+        matches!(self, Self::Catalog(_))
+    }
+
     /// Returns what an image contains, by its configuration.
     fn of(image: &Image, is_part: bool) -> Result<Self> {
         Ok(match image.labels().get(labels::CONFIGS) {
@@ -81,129 +91,252 @@ impl Mirrored {
     }
 }
 
+/// A bundle, a catalog or an image to mirror, with the part of it that is mirrored.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) reference: String,
+    pub(crate) selection: Selection,
+}
+
 /// The images, and what they are copied from if that had to be built.
 #[derive(Debug)]
 pub(crate) struct Collected {
     pub(crate) images: Vec<Mirrored>,
+    /// What could not be read.
+    pub(crate) problems: Vec<Error>,
     /// Removed when everything is copied.
     pub(crate) scratch: Vec<TempDir>,
 }
 
-/// Returns the images that bundles and catalogs need, each once, in the order of their names.
-pub(crate) fn collect(
-    references: &[String],
-    filter: &Filter,
-    registries: &RegistryArgs,
-) -> Result<Collected> {
-    let mut found = Found::new();
-    let mut scratch = Vec::new();
-    let runtime = SharedRuntime::default();
-    for reference in references {
-        let read = |reference: &str| {
-            render::read(reference, None, &Rendering::default(), registries, &runtime)
-                .with_context(|| format!("failed to read {reference}"))
-        };
-        let location = Location::of_image(reference)?;
-        if let Some(Location(layout)) = &location {
-            let carried = of_layout(reference, layout, registries, &runtime)?;
-            if !carried.is_empty() {
-                if !filter.is_empty() {
-                    bail!(
-                        "{reference} contains several images, and is mirrored as a whole: pass --package, --channel and --min-version \
-                         when you write the layout"
-                    );
-                }
-                found.extend(carried);
-                continue;
-            }
-        }
-        let name = location.as_ref().and_then(Location::registry);
-        let directory = tempfile::tempdir().context("failed to create a temporary directory")?;
-        let part = if filter.is_empty() {
-            None
-        } else {
-            let part = filter.part_of(reference, directory.path(), registries, &runtime);
-            Some(part.with_context(|| format!("failed to select a part of {reference}"))?)
-        };
-        let catalog = match &part {
-            Some(part) => read(&part.display().to_string())?,
-            None => read(reference)?,
-        };
-        let image = match (name, &part) {
-            (None, _) => None,
-            (Some(name), Some(part)) => {
-                let built = filter::image_of(part, name, directory.path())?;
-                let content = Content::of(&built.image, true)?;
-                let reason = "the pruned catalog".to_owned();
-                scratch.push(directory);
-                Some(Mirrored { reference: built.reference, source: built.source, reason, content })
-            }
-            (Some(name), None) => {
-                let content = content_at(&ImageLocation::Registry(name.clone()), registries, &runtime)?;
-                Some(Mirrored::of_registry(&name.to_string(), "given as REF", content)?)
-            }
-        };
-        found.extend(image.map(|image| (image.reference.to_string(), image)));
-        add_referenced(&catalog, &mut found)?;
-    }
-    Ok(Collected { images: found.into_values().collect(), scratch })
+/// Collects images.
+pub(crate) struct Collector<'a> {
+    pub(crate) registries: &'a RegistryArgs,
+    pub(crate) transfer: &'a Transfer,
+    pub(crate) runtime: &'a SharedRuntime,
+    /// Images that are not mirrored: names, or repositories without a tag.
+    pub(crate) skip: &'a [String],
+    /// Whether something that cannot be read is an error at once.
+    pub(crate) is_strict: bool,
 }
 
 /// The images that are mirrored, by name.
 type Found = BTreeMap<String, Mirrored>;
 
-/// Adds the images that the bundles of a catalog refer to.
-fn add_referenced(catalog: &Catalog, found: &mut Found) -> Result<()> {
-    for bundle in &catalog.bundles {
-        let reason = format!("bundle {}", excerpt(&bundle.name));
-        let related = bundle.related_images.iter().map(|related| related.image.as_str());
-        for image in [bundle.image.as_str()].into_iter().chain(related).filter(|image| !image.is_empty()) {
-            let mirrored = Mirrored::of_registry(image, &reason, Content::Image)?;
-            found.entry(mirrored.reference.to_string()).or_insert(mirrored);
+impl Collector<'_> {
+    /// Returns the images that bundles and catalogs need, each once, in the order of their names.
+    ///
+    /// # Errors
+    /// A package that is named is in no catalog; with `is_strict`, something cannot be read.
+    pub(crate) fn collect(&self, wanted: &[Wanted]) -> Result<Collected> {
+        let mut found = Found::new();
+        let (mut scratch, mut problems) = (Vec::new(), Vec::new());
+        let packages = FoundPackages::default();
+        let mut is_catalog = false;
+        for one in wanted {
+            let mut own = Found::new();
+            let read = self.add(one, &packages, &mut own, &mut scratch, &mut problems);
+            match read {
+                Ok(was_catalog) => is_catalog |= was_catalog,
+                Err(error) if self.is_strict || wanted.len() == 1 => return Err(error),
+                Err(error) => problems.push(error),
+            }
+            for (name, image) in own {
+                found.entry(name).or_insert(image);
+            }
         }
-    }
-    Ok(())
-}
-
-/// Returns what an image contains; its layers are not read.
-fn content_at(source: &ImageLocation, registries: &RegistryArgs, runtime: &SharedRuntime) -> Result<Content> {
-    let (options, resolver) = (registries.options(), Resolver::from_env());
-    let image = runtime.get()?.block_on(source.image(&Platform::default(), &options, &resolver));
-    let (image, _) = image.with_context(|| format!("failed to read {source}"))?;
-    Content::of(&image, false)
-}
-
-/// Returns the images of a layout whose names are those of registries, as `mirror --to` and `copy` write them.
-fn of_layout(
-    reference: &str,
-    location: &ImageLocation,
-    registries: &RegistryArgs,
-    runtime: &SharedRuntime,
-) -> Result<Found> {
-    let failed = || format!("failed to read {reference}");
-    let mut found = Found::new();
-    for name in runtime.get()?.block_on(location.names()).with_context(failed)? {
-        let Ok(Some(ImageLocation::Registry(name_in_registry))) = ImageLocation::detect(&name) else {
-            continue;
+        if let Some(one) = wanted.iter().find(|one| !one.selection.is_everything()) {
+            if !is_catalog && problems.is_empty() {
+                bail!("--keep applies to catalogs, and no REF is a catalog");
+            }
+            if problems.is_empty() {
+                one.selection.check(&packages)?;
+            }
+        }
+        if self.is_strict && !problems.is_empty() {
+            return Err(problems.swap_remove(0));
+        }
+        let skipped: BTreeSet<&str> = self.skip.iter().map(String::as_str).collect();
+        let is_skipped = |image: &Mirrored| {
+            let repository = format!("{}/{}", image.reference.registry(), image.reference.repository());
+            skipped.contains(image.reference.to_string().as_str()) || skipped.contains(repository.as_str())
         };
-        let source = location.of_name(&name);
-        let content = content_at(&source, registries, runtime)?;
-        let reason = format!("in {reference}");
-        found.insert(
-            name_in_registry.to_string(),
-            Mirrored { reference: name_in_registry, source, reason, content },
-        );
+        let images = found.into_values().filter(|image| !is_skipped(image)).collect();
+        Ok(Collected { images, problems, scratch })
     }
-    // Images that the catalogs of the layout refer to, but that the layout lacks, come from registries.
-    let catalogs: Vec<_> = found
-        .values()
-        .filter(|one| matches!(one.content, Content::Catalog(_)))
-        .map(|one| one.source.to_string())
-        .collect();
-    for catalog in catalogs {
-        let catalog = render::read(&catalog, None, &Rendering::default(), registries, runtime)
-            .with_context(|| format!("failed to read {catalog}"))?;
-        add_referenced(&catalog, &mut found)?;
+
+    /// Adds what one REF needs, and returns whether it is a catalog.
+    fn add(
+        &self,
+        Wanted { reference, selection }: &Wanted,
+        packages: &FoundPackages,
+        found: &mut Found,
+        scratch: &mut Vec<TempDir>,
+        problems: &mut Vec<Error>,
+    ) -> Result<bool> {
+        let location = Location::of_image(reference)?;
+        let mut own = None;
+        if let Some(Location(place)) = &location {
+            if self.add_layout(reference, place, found, problems)? {
+                if !selection.is_everything() {
+                    bail!(
+                        "{reference} contains several images, and is mirrored as a whole: use --keep when you write the layout"
+                    );
+                }
+                return Ok(true);
+            }
+            let image = self.image(place).with_context(|| format!("failed to read {reference}"))?;
+            let content = Content::of(&image, false)?;
+            let name = match place {
+                ImageLocation::Registry(name) => Some(name.clone()),
+                ImageLocation::Directory(_, Some(name)) | ImageLocation::Archive(_, Some(name)) => {
+                    ImageLocation::detect(name).ok().flatten().and_then(|place| match place {
+                        ImageLocation::Registry(name) => Some(name),
+                        _ => None,
+                    })
+                }
+                _ => None,
+            };
+            if let Some(name) = &name {
+                let (source, reason) = (place.clone(), "given as REF".to_owned());
+                own = Some(Mirrored { reference: name.clone(), source, reason, content: content.clone() });
+            }
+            if !content.is_catalog() && !self.is_bundle(&image, location.as_ref()) {
+                let Some(own) = own else {
+                    bail!("{reference} is neither a bundle nor a catalog, and has no name in a registry");
+                };
+                found.insert(own.reference.to_string(), own);
+                return Ok(false);
+            }
+            if content.is_catalog() && !selection.is_everything() {
+                let name = name.with_context(|| format!("{reference} has no name in a registry"))?;
+                return self.add_part(reference, selection, Some(&name), packages, found, scratch, problems);
+            }
+        } else if !selection.is_everything() && !Path::new(reference).join("manifests").is_dir() {
+            return self.add_part(reference, selection, None, packages, found, scratch, problems);
+        }
+        let is_catalog = match &location {
+            Some(_) => own.as_ref().is_some_and(|own| own.content.is_catalog()),
+            None => !Path::new(reference).join("manifests").is_dir(),
+        };
+        let catalog = self.read(reference)?;
+        found.extend(own.map(|image| (image.reference.to_string(), image)));
+        self.add_referenced(&catalog, found, problems)?;
+        Ok(is_catalog)
     }
-    Ok(found)
+
+    #[expect(clippy::too_many_arguments, reason = "what is collected, and where it comes from")]
+    fn add_part(
+        &self,
+        reference: &str,
+        selection: &Selection,
+        name: Option<&Reference>,
+        packages: &FoundPackages,
+        found: &mut Found,
+        scratch: &mut Vec<TempDir>,
+        problems: &mut Vec<Error>,
+    ) -> Result<bool> {
+        let directory = tempfile::tempdir().context("failed to create a temporary directory")?;
+        let part = selection.part_of(reference, directory.path(), packages, self.registries, self.runtime);
+        let part = part.with_context(|| format!("failed to select a part of {reference}"))?;
+        let Some(part) = part else { return Ok(true) };
+        let catalog = self.read(&part.display().to_string())?;
+        if let Some(name) = name {
+            let built = part::image_of(&part, name, directory.path())?;
+            let content = Content::of(&built.image, true)?;
+            let reason = "the pruned catalog".to_owned();
+            scratch.push(directory);
+            let image = Mirrored { reference: built.reference, source: built.source, reason, content };
+            found.insert(image.reference.to_string(), image);
+        }
+        self.add_referenced(&catalog, found, problems)?;
+        Ok(true)
+    }
+
+    /// Adds the images that the bundles of a catalog refer to.
+    fn add_referenced(&self, catalog: &Catalog, found: &mut Found, problems: &mut Vec<Error>) -> Result<()> {
+        for bundle in &catalog.bundles {
+            let reason = format!("bundle {}", excerpt(&bundle.name));
+            let related = bundle.related_images.iter().map(|related| related.image.as_str());
+            let images = [bundle.image.as_str()].into_iter().chain(related);
+            for image in
+                images.filter(|image| !image.is_empty() && !self.skip.iter().any(|skip| skip == image))
+            {
+                match Mirrored::of_registry(image, &reason, Content::Image) {
+                    Ok(mirrored) => {
+                        found.entry(mirrored.reference.to_string()).or_insert(mirrored);
+                    }
+                    Err(error) if self.is_strict => return Err(error),
+                    Err(error) => problems.push(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, reference: &str) -> Result<Catalog> {
+        render::read(reference, None, &Rendering::default(), self.registries, self.runtime)
+            .with_context(|| format!("failed to read {reference}"))
+    }
+
+    fn image(&self, place: &ImageLocation) -> Result<Image> {
+        Ok(match place {
+            ImageLocation::DockerArchive(..) => {
+                let location = Location(place.clone());
+                self.runtime.get()?.block_on(location.open(&Default::default(), self.registries))?.0
+            }
+            place => self.runtime.get()?.block_on(self.transfer.image(place))?,
+        })
+    }
+
+    /// Returns whether an image that is not a catalog is a bundle: by its labels, or by its files if it has no labels.
+    fn is_bundle(&self, image: &Image, location: Option<&Location>) -> bool {
+        if !image.labels().is_empty() {
+            return image.labels().contains_key(labels::PACKAGE)
+                || image.labels().contains_key(labels::DATABASE);
+        }
+        let size: u64 = image.layers().iter().map(|layer| layer.size()).sum();
+        let (Some(location), Ok(runtime), true) = (location, self.runtime.get(), size <= MAX_UNLABELED)
+        else {
+            return false;
+        };
+        runtime.block_on(location.contents(self.registries)).is_ok()
+    }
+
+    /// Adds the images of a layout whose names are those of registries, as `mirror --to` and `copy` write them. Returns whether it is a
+    /// layout as a whole.
+    fn add_layout(
+        &self,
+        reference: &str,
+        place: &ImageLocation,
+        found: &mut Found,
+        problems: &mut Vec<Error>,
+    ) -> Result<bool> {
+        let (ImageLocation::Directory(_, None) | ImageLocation::Archive(_, None)) = place else {
+            return Ok(false);
+        };
+        let failed = || format!("failed to read {reference}");
+        for name in self.runtime.get()?.block_on(self.transfer.names(place)).with_context(failed)? {
+            let Ok(Some(ImageLocation::Registry(name_in_registry))) = ImageLocation::detect(&name) else {
+                continue;
+            };
+            let source = place.of_name(&name);
+            let image = self.image(&source).with_context(|| format!("failed to read {source}"))?;
+            let content = Content::of(&image, false)?;
+            let reason = format!("in {reference}");
+            found.insert(
+                name_in_registry.to_string(),
+                Mirrored { reference: name_in_registry, source, reason, content },
+            );
+        }
+        if found.is_empty() {
+            return Ok(false);
+        }
+        // Images that the catalogs of the layout refer to, but that the layout lacks, come from registries.
+        let catalogs: Vec<_> =
+            found.values().filter(|one| one.content.is_catalog()).map(|one| one.source.to_string()).collect();
+        for catalog in catalogs {
+            self.add_referenced(&self.read(&catalog)?, found, problems)?;
+        }
+        Ok(true)
+    }
 }

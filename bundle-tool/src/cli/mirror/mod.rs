@@ -1,25 +1,34 @@
 //! `bundle-tool mirror`: bundles and catalogs with all images that they need, for clusters without access to the internet.
 
-mod filter;
+mod image_set;
 mod images;
+mod part;
 mod plan;
 mod sets;
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use clap::Args;
-use oci_images::location::Copier;
-use oci_images::registry::Resolver;
+use futures::stream::{self, StreamExt};
+use oci_images::location::{Copier, ImageLocation};
+use oci_images::registry::{Progress, Resolver};
+use oci_images::transfer::{Transfer, Transferred};
 
-use super::exit::Exit;
-use super::images::RegistryArgs;
-use super::progress::progress;
-use super::runtime::runtime;
-use filter::Filter;
-use images::Collected;
-use kube_yaml::text::{counted, printable};
+use super::catalog::prune::default_channel;
+use super::exit::{Exit, print_error};
+use super::images::{RegistryArgs, between};
+use super::progress::ManyProgress;
+use super::runtime::SharedRuntime;
+use crate::terminal::{ERROR, WARNING, stderr};
+use image_set::ImageSet;
+use images::{Collected, Collector, Wanted};
+use kube_yaml::text::{counted, printable, size};
+use olm_catalog::prune::Keep;
+use part::Selection;
 use plan::{Planned, Target};
 
 #[derive(Debug, Args)]
@@ -31,88 +40,322 @@ use plan::{Planned, Target};
   kubectl apply -f mirror/catalog-source-operator-catalog.yaml \\
     --namespace openshift-marketplace
 
-  # Carry one package to a disconnected network
+  # Write one package to an archive for a disconnected network
   bundle-tool mirror quay.io/example/operator-catalog:latest \\
-    --package gizmo-operator --channel stable --min-version 1.2.0 \\
-    --to oci:mirror-images
+    --keep 'gizmo-operator/stable@>=1.2.0' --to oci-archive:first.tar
 
-  # Push everything in the layout to the registry of that network
-  bundle-tool mirror oci:mirror-images --to registry.example.com/mirror \\
-    --manifests-dir mirror
+  # Push everything in the archive to the registry of that network
+  bundle-tool mirror oci-archive:first.tar \\
+    --to registry.example.com/mirror --manifests-dir mirror
+
+  # Write what is new since then to another archive
+  bundle-tool mirror quay.io/example/operator-catalog:latest \\
+    --keep 'gizmo-operator/stable@>=1.2.0' \\
+    --since oci-archive:first.tar --to oci-archive:second.tar
+
+  # Mirror what a configuration of oc-mirror lists, but show it first
+  bundle-tool mirror --config imageset-config.yaml \\
+    --to registry.example.com/mirror --dry-run
 
   # Check that everything is there
   bundle-tool mirror \\
     --check registry.example.com/mirror/example/operator-catalog:latest \\
     --to registry.example.com/mirror")]
 pub(crate) struct Mirror {
-    /// Bundle or catalog: a directory, oci:DIR:NAME, oci-archive:FILE:NAME or an image name; without a NAME, all images of a
-    /// layout or an archive
-    #[arg(required = true, value_name = "REF")]
+    /// Bundle, catalog or single image: a directory, oci:DIR:NAME, oci-archive:FILE:NAME or an image name; without a NAME, all images
+    /// of a layout or an archive
+    #[arg(required_unless_present = "config", value_name = "REF")]
     references: Vec<String>,
-    /// Where to copy to: a registry with an optional path, or oci:DIR
-    #[arg(long, value_name = "REGISTRY[/PATH]|oci:DIR", value_parser = Target::parse)]
+    /// Where to copy to: a registry with an optional path, oci:DIR or oci-archive:FILE
+    #[arg(long, value_name = "REGISTRY[/PATH]|oci:DIR|oci-archive:FILE", value_parser = Target::parse)]
     to: Target,
+    /// ImageSetConfiguration of oc-mirror (v2alpha1) with catalogs and images to mirror; fields that are not honored are reported
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "default_channel"])]
+    config: Option<PathBuf>,
+    /// Package of a catalog to mirror, with a channel and a range of versions if not all are mirrored (repeatable) [default: all]
+    #[arg(long, value_name = "PACKAGE[/CHANNEL][@RANGE]")]
+    keep: Vec<Keep>,
+    /// Default channel of a package whose default channel is not mirrored (repeatable)
+    #[arg(long, value_name = "PACKAGE=CHANNEL", value_parser = default_channel, requires = "keep")]
+    default_channel: Vec<(String, String)>,
+    /// Image not to mirror: its name, or its repository without a tag (repeatable)
+    #[arg(long, value_name = "IMAGE")]
+    skip: Vec<String>,
+    /// Layout or archive that the target network already has: its layers are omitted; requires a layout or an archive as --to
+    /// (repeatable)
+    #[arg(long, value_name = "oci:DIR|oci-archive:FILE", conflicts_with = "check")]
+    since: Vec<ImageLocation>,
+    /// Maximum number of parts of a repository at the target, path included: the last parts are joined with `-`
+    #[arg(long, value_name = "NUMBER", value_parser = |text: &str| between::<u8>(text, 1, 64))]
+    max_nested_paths: Option<u8>,
+    /// Do not copy signatures, SBOMs and other referrers of images
+    #[arg(long)]
+    no_referrers: bool,
+    /// Stop at the first image that cannot be copied [default: report it and continue]
+    #[arg(long)]
+    strict: bool,
+    /// List images with their sizes and what would be copied, and copy nothing
+    #[arg(long, conflicts_with_all = ["check", "manifests_dir"])]
+    dry_run: bool,
     /// List what is missing at the target instead of copying
     #[arg(long)]
     check: bool,
-    /// Directory to write mirror sets, catalog sources, cluster catalogs and the mapping to; requires a registry as --to
+    /// Directory to write mirror sets, catalog sources, cluster catalogs, registries.conf and the mapping to
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     manifests_dir: Option<PathBuf>,
-    #[command(flatten)]
-    filter: Filter,
+    /// Registry that the manifests name; required by --manifests-dir if --to is a layout or an archive
+    #[arg(long, value_name = "REGISTRY[/PATH]", value_parser = Target::parse_registry, requires = "manifests_dir")]
+    manifests_registry: Option<Target>,
+    /// Number of images to copy at once, between 1 and 32
+    #[arg(long, value_name = "NUMBER", default_value = "6", value_parser = |text: &str| between::<u8>(text, 1, 32))]
+    parallel_images: u8,
     #[command(flatten)]
     registries: RegistryArgs,
 }
 
 impl Mirror {
     pub(crate) fn run(self) -> Result<Exit> {
-        let Self { references, to, check, manifests_dir, filter, registries } = self;
-        if let (Target::Directory(path), Some(_)) = (&to, &manifests_dir) {
-            let layout = path.display();
+        if let (Some(path), Some(_), None) = (self.to.path(), &self.manifests_dir, &self.manifests_registry) {
             bail!(
-                "--manifests-dir requires a registry as --to: the manifests name the registry that clusters pull from; write them \
-                 when you push the layout, with `bundle-tool mirror oci:{layout} --to REGISTRY --manifests-dir DIR`"
+                "the manifests name the registry that clusters pull from, which {} is not: pass it with --manifests-registry, or write \
+                 them when you push the images to it",
+                path.display()
             );
         }
+        if !self.since.is_empty() && self.to.path().is_none() {
+            bail!("--since requires a layout or an archive as --to: registries are asked what they have");
+        }
+        let (wanted, skip) = self.wanted()?;
+        let runtime = SharedRuntime::default();
+        let mut transfer =
+            Transfer::new(self.registries.options_for_each(), Resolver::from_env(), !self.no_referrers);
+        let collector = Collector {
+            registries: &self.registries,
+            transfer: &transfer,
+            runtime: &runtime,
+            skip: &skip,
+            is_strict: self.strict,
+        };
         // Images that had to be built are in the scratch directories until they are copied.
-        let Collected { images, scratch: _scratch } = images::collect(&references, &filter, &registries)?;
-        if images.is_empty() {
+        let Collected { images, problems, scratch: _scratch } = collector.collect(&wanted)?;
+        if images.is_empty() && problems.is_empty() {
             bail!("nothing to mirror: no images found");
         }
-        let planned = plan::plan(images, &to)?;
-        let copier = Copier { options: registries.options(), resolver: Resolver::from_env(), platform: None };
-        if check {
-            return runtime()?.block_on(check_all(&planned, &copier));
+        let max_parts = self.max_nested_paths.map(usize::from);
+        let described = match (&self.manifests_dir, &self.manifests_registry) {
+            (Some(_), Some(registry)) => Some(plan::plan(images.clone(), registry, max_parts)?),
+            _ => None,
+        };
+        let planned = plan::plan(images, &self.to, max_parts)?;
+        let runtime = runtime.get()?;
+        if self.check {
+            let copier = Copier {
+                options: self.registries.options_for_each(),
+                resolver: Resolver::from_env(),
+                platform: None,
+            };
+            let found = runtime.block_on(check_all(&planned, &copier))?;
+            return Ok(if report(&problems)? == Exit::Success { found } else { Exit::Findings });
         }
-        runtime()?.block_on(copy_all(&planned, &copier))?;
-        if let Some(directory) = manifests_dir {
-            sets::write(&planned, &directory)?;
+        let staging = Staging::of(&self.to);
+        runtime.block_on(async {
+            for place in &self.since {
+                transfer.omit(place).await.with_context(|| format!("failed to read {place}"))?;
+            }
+            match &staging.layout {
+                Some(layout) if !self.dry_run || layout.exists() => transfer.write_to(layout).await,
+                _ => Ok(()),
+            }
+            .with_context(|| format!("failed to write {}", self.to))
+        })?;
+        if self.dry_run {
+            return runtime.block_on(self.list(&planned, &transfer, problems));
         }
-        Ok(Exit::Success)
+        let copied = runtime.block_on(self.copy_all(&planned, &transfer));
+        let failed = match copied {
+            Ok(failed) => failed,
+            Err(error) => {
+                // What was copied is listed, so that the next run continues.
+                runtime.block_on(transfer.finish(None))?;
+                return Err(error);
+            }
+        };
+        runtime
+            .block_on(transfer.finish(staging.archive.clone()))
+            .with_context(|| format!("failed to write {}", self.to))?;
+        if staging.archive.is_some() {
+            staging.remove()?;
+        }
+        if let Some(directory) = &self.manifests_dir {
+            let planned = described.unwrap_or(planned);
+            sets::write(&planned, directory)?;
+        }
+        report(&problems.into_iter().chain(failed).collect::<Vec<_>>())
+    }
+
+    /// Returns what is mirrored, and what is not.
+    fn wanted(&self) -> Result<(Vec<Wanted>, Vec<String>)> {
+        let defaults: BTreeMap<String, String> = self.default_channel.iter().cloned().collect();
+        let selection = Selection { keep: self.keep.clone(), defaults, ..Selection::default() };
+        let mut wanted: Vec<Wanted> = self
+            .references
+            .iter()
+            .map(|reference| Wanted { reference: reference.clone(), selection: selection.clone() })
+            .collect();
+        let mut skip = self.skip.clone();
+        if let Some(config) = &self.config {
+            let set = ImageSet::read(config)?;
+            for field in &set.ignored {
+                writeln!(stderr(), "{WARNING} {}: {} is not honored", config.display(), printable(field))?;
+            }
+            wanted.extend(set.wanted);
+            skip.extend(set.blocked);
+        }
+        Ok((wanted, skip))
+    }
+
+    /// Copies the images, a few at a time, and returns what failed.
+    async fn copy_all(&self, planned: &[Planned], transfer: &Transfer) -> Result<Vec<Error>> {
+        let all = planned.len();
+        let bar = ManyProgress::new("mirroring", all);
+        let progress = bar.progress();
+        let mut running = stream::iter(planned.iter().enumerate())
+            .map(|(index, planned)| {
+                let progress = &progress;
+                async move { (index, copy(planned, transfer, progress).await) }
+            })
+            .buffer_unordered(self.parallel_images.into());
+        let mut failed = Vec::new();
+        // Printed in the order of the plan, whichever is complete first.
+        let mut waiting: BTreeMap<usize, bool> = BTreeMap::new();
+        let mut next = 0;
+        while let Some((index, copied)) = running.next().await {
+            bar.finish_one();
+            waiting.insert(index, copied.is_ok());
+            match copied {
+                Ok(_) => {}
+                Err(error) if self.strict => return Err(error),
+                Err(error) => failed.push(error),
+            }
+            while let Some(is_copied) = waiting.remove(&next) {
+                let Planned { image, target, .. } = &planned[next];
+                if is_copied {
+                    bar.print(&format!("{}={target}", printable(&image.reference.to_string())))?;
+                }
+                next += 1;
+            }
+        }
+        Ok(failed)
+    }
+
+    /// Lists the images with their sizes, and what is missing at the target.
+    async fn list(&self, planned: &[Planned], transfer: &Transfer, mut problems: Vec<Error>) -> Result<Exit> {
+        let mut measured = stream::iter(planned)
+            .map(|planned| async move {
+                let measured = transfer.measure(&planned.image.source, &planned.target).await;
+                (planned, measured.with_context(|| failed_to_mirror(planned)))
+            })
+            .buffered(self.parallel_images.into());
+        let mut out = io::stdout().lock();
+        let (mut blobs, mut missing) = (BTreeMap::new(), BTreeMap::new());
+        while let Some((planned, measured)) = measured.next().await {
+            let measured = match measured {
+                Ok(measured) => measured,
+                Err(error) if self.strict => return Err(error),
+                Err(error) => {
+                    problems.push(error);
+                    continue;
+                }
+            };
+            let all: u64 = measured.blobs.values().sum();
+            let own: BTreeMap<_, _> = measured
+                .blobs
+                .iter()
+                .filter(|(digest, _)| measured.missing.contains(*digest))
+                .map(|(digest, size)| (digest.clone(), *size))
+                .collect();
+            let name = planned.image.reference.to_string();
+            let copied = match own.values().sum::<u64>() {
+                0 => "complete at the target".to_owned(),
+                bytes if bytes == all => "to copy".to_owned(),
+                bytes => format!("{} to copy", size(bytes)),
+            };
+            writeln!(out, "{:>10}  {} ({}): {copied}", size(all), printable(&name), planned.image.reason)?;
+            blobs.extend(measured.blobs);
+            missing.extend(own);
+        }
+        writeln!(
+            out,
+            "{}, {}, of which {} are to be copied to {}",
+            counted(planned.len(), "image"),
+            size(blobs.values().sum()),
+            size(missing.values().sum()),
+            self.to
+        )?;
+        out.flush()?;
+        report(&problems)
     }
 }
 
-async fn copy_all(planned: &[Planned], copier: &Copier) -> Result<()> {
-    let all = planned.len();
-    let mut out = io::stdout().lock();
-    for (number, Planned { image, target, .. }) in planned.iter().enumerate() {
-        let name = image.reference.to_string();
-        let progress = progress(format!("{}/{all} {name}", number + 1));
-        let is_there = match image.reference.digest() {
-            Some(digest) => copier.has(target, digest).await.unwrap_or(false),
-            None => false,
-        };
-        if !is_there {
-            copier
-                .copy(&image.source, target, &progress)
-                .await
-                .with_context(|| format!("failed to mirror {name} ({}) to {target}", image.reason))?;
-        }
-        drop(progress);
-        writeln!(out, "{}={target}", printable(&name))?;
-        out.flush()?;
+/// Copies one image.
+async fn copy(planned: &Planned, transfer: &Transfer, progress: &Progress) -> Result<Transferred> {
+    let Planned { image, target, .. } = planned;
+    // Archives are written at the end, from a layout.
+    transfer
+        .copy(&image.source, target, image.content.is_catalog(), progress)
+        .await
+        .with_context(|| failed_to_mirror(planned))
+}
+
+fn failed_to_mirror(Planned { image, target, .. }: &Planned) -> String {
+    format!("failed to mirror {} ({}) to {target}", image.reference, image.reason)
+}
+
+/// Prints what failed.
+fn report(problems: &[Error]) -> Result<Exit> {
+    if problems.is_empty() {
+        return Ok(Exit::Success);
     }
-    Ok(())
+    for problem in problems {
+        print_error(problem)?;
+    }
+    writeln!(stderr(), "{ERROR} {} could not be mirrored", counted(problems.len(), "image"))?;
+    Ok(Exit::Findings)
+}
+
+/// The layout that images are copied to: the target, or the place where an archive is prepared.
+struct Staging {
+    layout: Option<PathBuf>,
+    archive: Option<PathBuf>,
+}
+
+impl Staging {
+    fn of(target: &Target) -> Self {
+        match target {
+            Target::Registry(_) => Self { layout: None, archive: None },
+            Target::Directory(path) => Self { layout: Some(path.clone()), archive: None },
+            Target::Archive(path) => {
+                let mut layout = path.clone().into_os_string();
+                layout.push(".partial");
+                Self { layout: Some(layout.into()), archive: Some(path.clone()) }
+            }
+        }
+    }
+
+    /// Removes what an archive was made of.
+    fn remove(&self) -> Result<()> {
+        let Some(layout) = self.layout.as_deref() else { return Ok(()) };
+        remove_layout(layout).with_context(|| format!("failed to remove {}", layout.display()))
+    }
+}
+
+/// Removes a layout: nothing but what a layout consists of.
+fn remove_layout(path: &Path) -> io::Result<()> {
+    fs::remove_dir_all(path.join("blobs"))?;
+    for file in ["index.json", "oci-layout"] {
+        fs::remove_file(path.join(file))?;
+    }
+    fs::remove_dir(path)
 }
 
 async fn check_all(planned: &[Planned], copier: &Copier) -> Result<Exit> {

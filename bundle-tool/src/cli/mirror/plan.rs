@@ -1,7 +1,8 @@
 //! Computes the source and destination of every image to mirror. No I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use oci_images::location::ImageLocation;
@@ -16,23 +17,53 @@ pub(crate) enum Target {
     Registry(String),
     /// An OCI layout, in which images keep their names.
     Directory(PathBuf),
+    /// An OCI archive, in which images keep their names.
+    Archive(PathBuf),
 }
 
 impl Target {
-    /// Parses `REGISTRY[/PATH]` or `oci:DIR`.
+    /// Parses `REGISTRY[/PATH]`, `oci:DIR` or `oci-archive:FILE`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        if let Some(path) = text.strip_prefix("oci:") {
-            return match path {
-                "" => Err("expected a path after `oci:`".into()),
-                path => Ok(Self::Directory(path.into())),
-            };
+        for (scheme, target) in
+            [("oci:", Self::Directory as fn(PathBuf) -> Self), ("oci-archive:", Self::Archive)]
+        {
+            match text.strip_prefix(scheme) {
+                Some("") => return Err(format!("expected a path after `{scheme}`")),
+                Some(path) => return Ok(target(path.into())),
+                None => {}
+            }
         }
+        Self::parse_registry(text).map_err(|_| {
+            "expected a registry such as registry.example.com/mirror, oci:DIR or oci-archive:FILE".into()
+        })
+    }
+
+    /// Parses `REGISTRY[/PATH]`.
+    pub(crate) fn parse_registry(text: &str) -> Result<Self, String> {
         let text = text.trim_end_matches('/');
         let host = text.split('/').next().unwrap_or_default();
         let is_host = host == "localhost" || host.contains(['.', ':']);
         match Repository::parse(&format!("{text}/x")) {
             Ok(name) if is_host && name.registry() == host => Ok(Self::Registry(text.to_owned())),
-            _ => Err("expected a registry such as registry.example.com/mirror, or oci:DIR".into()),
+            _ => Err("expected a registry such as registry.example.com/mirror".into()),
+        }
+    }
+
+    /// Returns the layout or archive.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Registry(_) => None,
+            Self::Directory(path) | Self::Archive(path) => Some(path),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Registry(base) => formatter.write_str(base),
+            Self::Directory(path) => write!(formatter, "oci:{}", path.display()),
+            Self::Archive(path) => write!(formatter, "oci-archive:{}", path.display()),
         }
     }
 }
@@ -52,24 +83,42 @@ pub(crate) struct Planned {
 /// one name there, those with a digest get a tag that is made of it; where that is not enough, the repositories get the name
 /// of their registry in front.
 ///
+/// With `max_parts`, a repository below the registry has at most so many parts: the last ones are joined with `-`.
+///
 /// # Errors
 /// Two images would have one name at the target nevertheless, or a name is invalid.
-pub(crate) fn plan(images: Vec<Mirrored>, to: &Target) -> Result<Vec<Planned>> {
-    match to {
-        Target::Directory(path) => Ok(images
-            .into_iter()
-            .map(|image| {
-                let target = ImageLocation::Directory(path.clone(), Some(image.reference.to_string()));
-                Planned { image, target, repository: None }
-            })
-            .collect()),
-        Target::Registry(base) => at_registry(images, base),
+pub(crate) fn plan(images: Vec<Mirrored>, to: &Target, max_parts: Option<usize>) -> Result<Vec<Planned>> {
+    let place: fn(PathBuf, Option<String>) -> ImageLocation = match to {
+        Target::Directory(_) => ImageLocation::Directory,
+        Target::Archive(_) => ImageLocation::Archive,
+        Target::Registry(base) => return at_registry(images, base, max_parts),
+    };
+    let path = to.path().unwrap_or(Path::new(""));
+    Ok(images
+        .into_iter()
+        .map(|image| {
+            let target = place(path.to_owned(), Some(image.reference.to_string()));
+            Planned { image, target, repository: None }
+        })
+        .collect())
+}
+
+/// Returns a name `REGISTRY/REPOSITORY` whose repository has at most `max_parts` parts.
+fn flattened(name: &str, max_parts: Option<usize>) -> String {
+    let parts: Vec<&str> = name.split('/').collect();
+    match max_parts {
+        Some(max) if max > 0 && parts.len() > max + 1 => {
+            let (kept, joined) = parts.split_at(max);
+            [kept, &[joined.join("-").as_str()]].concat().join("/")
+        }
+        _ => name.to_owned(),
     }
 }
 
 /// Returns where each image goes below `base` of a registry.
-fn at_registry(images: Vec<Mirrored>, base: &str) -> Result<Vec<Planned>> {
-    let mut names: Vec<Name> = images.iter().map(|image| Name::new(&image.reference, base)).collect();
+fn at_registry(images: Vec<Mirrored>, base: &str, max_parts: Option<usize>) -> Result<Vec<Planned>> {
+    let mut names: Vec<Name> =
+        images.iter().map(|image| Name::new(&image.reference, base, max_parts)).collect();
     for same in shared(&names) {
         for index in same {
             if let Some(digest) = images[index].reference.digest() {
@@ -85,7 +134,8 @@ fn at_registry(images: Vec<Mirrored>, base: &str) -> Result<Vec<Planned>> {
     for (index, name) in names.iter_mut().enumerate() {
         let (registry, repository) = source(index);
         if moved.contains(&(registry, repository)) && !name.is_there {
-            name.repository = format!("{base}/{}/{repository}", registry.replace(':', "-"));
+            let whole = format!("{base}/{}/{repository}", registry.replace(':', "-"));
+            name.repository = flattened(&whole, max_parts);
         }
     }
     if let Some(same) = shared(&names).first() {
@@ -113,10 +163,11 @@ struct Name {
 }
 
 impl Name {
-    fn new(source: &Reference, base: &str) -> Self {
+    fn new(source: &Reference, base: &str, max_parts: Option<usize>) -> Self {
         let whole = format!("{}/{}", source.registry(), source.repository());
         let is_there = whole.strip_prefix(base).is_some_and(|rest| rest.starts_with('/'));
-        let repository = if is_there { whole } else { format!("{base}/{}", source.repository()) };
+        let repository =
+            if is_there { whole } else { flattened(&format!("{base}/{}", source.repository()), max_parts) };
         let tag = match (source.tag(), source.digest()) {
             (Some(tag), _) => tag.to_owned(),
             (None, Some(digest)) => tag_of(digest),
@@ -160,7 +211,7 @@ mod tests {
             let (source, content) = (ImageLocation::Registry(reference.clone()), Content::Image);
             Mirrored { source, reference, reason: String::new(), content }
         });
-        let planned = plan(images.collect(), &Target::parse(to).unwrap())?;
+        let planned = plan(images.collect(), &Target::parse(to).unwrap(), None)?;
         Ok(planned.iter().map(|planned| planned.target.to_string()).collect())
     }
 
@@ -177,6 +228,7 @@ mod tests {
             ]
         );
         assert_eq!(places("oci:x", &images[..1]).unwrap(), ["oci:x:quay.io/org/app:v1"]);
+        assert_eq!(places("oci-archive:x", &images[..1]).unwrap(), ["oci-archive:x:quay.io/org/app:v1"]);
         let mirrored = ["r.example.com/m/org/app:v1", "r.example.com/mm/app:v1"];
         assert_eq!(
             places("r.example.com/m", &mirrored).unwrap(),
@@ -184,6 +236,19 @@ mod tests {
         );
         for wrong in ["", "mirror", "oci:", "r.example.com/A", "r.example.com:x:y"] {
             assert!(Target::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn nested_repositories_are_joined() {
+        for (max, expected) in [
+            (None, "r.example.com/m/a/b/c"),
+            (Some(4), "r.example.com/m/a/b/c"),
+            (Some(3), "r.example.com/m/a/b-c"),
+            (Some(2), "r.example.com/m/a-b-c"),
+            (Some(1), "r.example.com/m-a-b-c"),
+        ] {
+            assert_eq!(flattened("r.example.com/m/a/b/c", max), expected);
         }
     }
 

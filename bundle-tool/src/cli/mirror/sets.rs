@@ -33,6 +33,7 @@ pub(crate) fn write(planned: &[Planned], directory: &Path) -> Result<()> {
         }
         mirrors.entry(source).or_default().insert(repository);
     }
+    files.insert("registries.conf".to_owned(), registries_conf(&mirrors, &tagged).into_bytes());
     for (file, kind, field, mirrors) in [
         ("image-digest-mirror-set.yaml", "ImageDigestMirrorSet", "imageDigestMirrors", mirrors),
         ("image-tag-mirror-set.yaml", "ImageTagMirrorSet", "imageTagMirrors", tagged),
@@ -64,6 +65,27 @@ pub(crate) fn write(planned: &[Planned], directory: &Path) -> Result<()> {
     }
     atomic_files::tree(directory, files)?;
     Ok(())
+}
+
+/// Returns the configuration of podman, buildah and CRI-O: a mirror for each repository, for digests or for all names.
+fn registries_conf(
+    mirrors: &BTreeMap<String, BTreeSet<&str>>,
+    tagged: &BTreeMap<String, BTreeSet<&str>>,
+) -> String {
+    let mut text = String::from(
+        "# Add this file to /etc/containers/registries.conf.d, for example as 999-bundle-tool-mirror.conf.\n",
+    );
+    for (source, repositories) in mirrors {
+        text.push_str(&format!("\n[[registry]]\nprefix = \"{source}\"\nlocation = \"{source}\"\n"));
+        for repository in repositories {
+            let has_tags = tagged.get(source).is_some_and(|tagged| tagged.contains(repository));
+            let pull = if has_tags { "all" } else { "digest-only" };
+            text.push_str(&format!(
+                "\n[[registry.mirror]]\nlocation = \"{repository}\"\npull-from-mirror = \"{pull}\"\n"
+            ));
+        }
+    }
+    text
 }
 
 /// Returns the name of a catalog: the last part of its repository, with the tag or a number where others have that name.

@@ -36,7 +36,7 @@ pub(crate) struct Destination {
     #[arg(long, value_name = "FILE")]
     metadata_file: Option<PathBuf>,
     #[expect(clippy::doc_markdown, reason = "a help text, in which a variable is shown as in a shell")]
-    /// Sign the pushed image with this private key, as cosign does; $COSIGN_PASSWORD decrypts the key
+    /// Sign the pushed image, and its provenance, with this private key, as cosign does; $COSIGN_PASSWORD decrypts the key
     #[arg(long, value_name = "KEY", conflicts_with = "to")]
     sign: Option<PathBuf>,
     #[expect(clippy::doc_markdown, reason = "a help text, which shows a name as it is written")]
@@ -115,13 +115,17 @@ impl Destination {
                 let resolver = Resolver::from_env();
                 let repository = Repository::for_writing_on(&reference, source, &options, &resolver).await?;
                 let pushed = repository.push(&artifact, base, &progress).await?;
-                if let Some(key) = key {
-                    repository.sign(artifact.digest(), &key).await.context("failed to sign the image")?;
+                if let Some(key) = &key {
+                    repository.sign(artifact.digest(), key).await.context("failed to sign the image")?;
                 }
                 if let Some(sbom) = sbom {
                     repository.attach(&descriptor, sbom).await.context("failed to attach the SBOM")?;
                 }
                 if let Some(provenance) = provenance {
+                    if let Some(key) = &key {
+                        let signed = repository.attest(&descriptor, &provenance.bytes, key).await;
+                        signed.context("failed to attach the signed provenance")?;
+                    }
                     let attached = repository.attach(&descriptor, provenance).await;
                     attached.context("failed to attach the provenance")?;
                 }

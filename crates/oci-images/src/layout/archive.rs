@@ -1,18 +1,20 @@
 //! OCI layouts as archives: one tar file with the content of a layout's directory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom};
 use std::path::Path;
 
 use tar::{Builder, EntryType, Header};
 
-use super::artifact::Artifact;
+use super::artifact::{Artifact, Wanted};
 use super::blob::{Blob, DOCUMENT_LIMIT};
+use super::directory::open_directory;
 use super::error::Error;
+use super::image::document;
 use super::oci_layout::{OciLayout, Storage, blob_path};
 use super::regular::open_regular;
-use super::writer::{MARKER, MARKER_NAME, index_with};
+use super::writer::{MARKER, MARKER_NAME, index_of, index_with};
 use atomic_files::Pending;
 
 /// The document that lists the images of a Docker archive.
@@ -161,8 +163,42 @@ pub fn write_archive(path: &Path, artifact: impl Into<Artifact>, image_name: &st
         append_blob(&mut archive, &name, blob)?;
     }
     for (name, bytes) in
-        [("index.json", index_with(None, &artifact, image_name)?), (MARKER_NAME, MARKER.to_vec())]
+        [("index.json", document(&index_with(None, &artifact, image_name)?)?), (MARKER_NAME, MARKER.to_vec())]
     {
+        append(&mut archive, name, EntryType::Regular, bytes.len() as u64, bytes.as_slice())?;
+    }
+    commit(archive, path)
+}
+
+/// Writes the images `names` of the layout in `directory` to a new OCI archive `path`. Blobs that the layout lacks are omitted.
+///
+/// # Errors
+///
+/// As [`write_archive`], and [`Error::TooMany`] beyond 100,000 entries.
+pub(crate) fn pack(directory: &Path, names: &BTreeSet<String>, path: &Path) -> Result<(), Error> {
+    require_archive(path)?;
+    let layout = open_directory(directory)?;
+    let mut blobs: BTreeMap<String, Blob> = BTreeMap::new();
+    for name in names {
+        let artifact = layout.artifact(Some(name), &Wanted::Available)?;
+        let all = artifact.all_blobs().into_values().chain(artifact.all_manifests());
+        let present =
+            all.filter(|blob| blob.is_present() && directory.join(blob_path(blob.digest())).is_file());
+        blobs.extend(present.map(|blob| (blob_path(blob.digest()), blob.clone())));
+    }
+    if blobs.len() + 4 > MAX_MEMBERS {
+        let what = format!("the number of blobs for {}", path.display());
+        return Err(Error::TooMany { what, limit: MAX_MEMBERS as u64 });
+    }
+    let mut archive = Builder::new(Pending::new(path)?);
+    for directory in ["blobs/", "blobs/sha256/"] {
+        append(&mut archive, directory, EntryType::Directory, 0, io::empty())?;
+    }
+    for (name, blob) in &blobs {
+        append_blob(&mut archive, name, blob)?;
+    }
+    let index = document(&index_of(layout.named(names))?)?;
+    for (name, bytes) in [("index.json", index), (MARKER_NAME, MARKER.to_vec())] {
         append(&mut archive, name, EntryType::Regular, bytes.len() as u64, bytes.as_slice())?;
     }
     commit(archive, path)

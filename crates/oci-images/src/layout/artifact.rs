@@ -328,6 +328,8 @@ pub(crate) struct Document {
     pub(crate) blobs: Vec<Descriptor>,
     /// The manifests of an index.
     pub(crate) manifests: Vec<Descriptor>,
+    /// What a signature, an SBOM or the like is about.
+    pub(crate) subject: Option<Digest>,
 }
 
 impl Document {
@@ -350,10 +352,16 @@ impl Document {
             layers: Option<Vec<Descriptor>>,
             #[serde(default)]
             manifests: Option<Vec<Descriptor>>,
+            #[serde(default)]
+            subject: Option<Subject>,
+        }
+        #[derive(Deserialize)]
+        struct Subject {
+            digest: Digest,
         }
         let fields: Fields = serde_json::from_slice(bytes)
             .map_err(|error| Error::malformed(what, "image manifest", &error))?;
-        let Fields { schema_version, media_type, config, layers, manifests } = fields;
+        let Fields { schema_version, media_type, config, layers, manifests, subject } = fields;
         if schema_version == Some(1) {
             let reason = "Docker image manifest schema 1 is not supported; convert the image, for example with \
                 `skopeo copy --format v2s2`";
@@ -384,7 +392,7 @@ impl Document {
                 "its media type is not that of its content",
             ));
         }
-        Ok(Self { media_type, blobs, manifests })
+        Ok(Self { media_type, blobs, manifests, subject: subject.map(|subject| subject.digest) })
     }
 }
 

@@ -45,6 +45,7 @@ pub use layer::{Layer, layer};
 pub use oci_layout::OciLayout;
 pub use writer::DirectoryWriter;
 
+pub(crate) use archive::pack;
 pub(crate) use artifact::{Document, check_count, check_depth, is_index};
 pub(crate) use blob::DOCUMENT_LIMIT;
 pub(crate) use docker_archive::require_image;

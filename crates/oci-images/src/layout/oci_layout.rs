@@ -1,6 +1,6 @@
 //! An open OCI layout, be it a directory or an archive: its index, and where its blobs are stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use oci_spec::image::{Descriptor, Digest, ImageIndex};
@@ -171,6 +171,37 @@ impl OciLayout {
         Ok(name(self.find(wanted)?))
     }
 
+    /// Returns the descriptors of images with these names.
+    pub(crate) fn named(&self, names: &BTreeSet<String>) -> Vec<Descriptor> {
+        let manifests = self.index.manifests().iter();
+        manifests
+            .filter(|descriptor| name(descriptor).is_some_and(|name| names.contains(name)))
+            .cloned()
+            .collect()
+    }
+
+    /// Returns what refers to other images of the layout: for each digest, names or digests of signatures, SBOMs and the like.
+    /// Manifests that cannot be read refer to nothing.
+    pub(crate) fn referrers(&self) -> BTreeMap<String, Vec<String>> {
+        let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for descriptor in self.index.manifests() {
+            let named = name(descriptor).map_or_else(|| descriptor.digest().to_string(), str::to_owned);
+            if let Some(subject) = subject_of_tag(&named) {
+                found.entry(subject).or_default().push(named);
+                continue;
+            }
+            if is_index(descriptor.media_type()) {
+                continue;
+            }
+            let manifest = self.blob(descriptor.clone()).document();
+            let document = manifest.and_then(|bytes| Document::parse(&bytes, descriptor.digest().as_ref()));
+            if let Ok(Document { subject: Some(subject), .. }) = document {
+                found.entry(subject.to_string()).or_default().push(named);
+            }
+        }
+        found
+    }
+
     fn find(&self, wanted: Option<&str>) -> Result<&Descriptor, Error> {
         let matches = |descriptor: &&Descriptor| match wanted {
             None => true,
@@ -182,7 +213,10 @@ impl OciLayout {
             }
         };
         let mut found = self.index.manifests().iter().filter(matches);
-        match (found.next(), found.next(), wanted) {
+        let first = found.next();
+        // One image may have several names.
+        let mut found = found.filter(|other| first.is_some_and(|first| first.digest() != other.digest()));
+        match (first, found.next(), wanted) {
             (Some(descriptor), None, _) => Ok(descriptor),
             (Some(_), Some(_), _) => {
                 Err(self
@@ -226,6 +260,14 @@ impl OciLayout {
             },
         }
     }
+}
+
+/// Returns the digest that the tag of cosign's signatures or attestations names: `sha256-HEX.sig`.
+fn subject_of_tag(image_name: &str) -> Option<String> {
+    let (_, tag) = image_name.rsplit_once(':')?;
+    let (hex, kind) = tag.strip_prefix("sha256-")?.split_once('.')?;
+    let is_digest = hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (is_digest && !kind.is_empty()).then(|| format!("sha256:{hex}"))
 }
 
 /// The marker of a layout.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use atomic_files::{DirectoryLock, Pending};
 use oci_spec::image::{Descriptor, ImageIndex, ImageIndexBuilder, MediaType, SCHEMA_VERSION};
@@ -26,7 +26,10 @@ pub(crate) const MARKER: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
 /// How long a writer waits for another one.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An OCI layout in a directory to which one image or index is added.
+/// How often the index is written while images are added.
+const INDEX_INTERVAL: Duration = Duration::from_secs(1);
+
+/// An OCI layout in a directory to which images and indexes are added.
 ///
 /// Other images in the layout stay; one with the same name is replaced. The index is written last, so that the layout never
 /// names a blob that it lacks. Without [`DirectoryWriter::finish`], files and directories that the writer created are
@@ -34,7 +37,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct DirectoryWriter {
     path: PathBuf,
-    index: Option<ImageIndex>,
+    index: Mutex<Index>,
     created: Mutex<Created>,
     /// Released last.
     _lock: DirectoryLock,
@@ -77,13 +80,42 @@ impl DirectoryWriter {
         if lock.is_exclusive() {
             remove_temporary(&path.join("blobs/sha256"))?;
         }
+        let index = Mutex::new(Index { content: index, written: None });
         Ok(Self { path: path.to_owned(), index, created: Mutex::new(created), _lock: lock })
+    }
+
+    /// Keeps what was added even if the writer ends early, so that another one can continue.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Write`] if the directory cannot be marked as a layout.
+    pub(crate) fn resumable(self) -> Result<Self, Error> {
+        {
+            let mut created = locked(&self.created);
+            created.file(&self.path.join(MARKER_NAME), MARKER)?;
+            created.paths.clear();
+            created.is_kept = true;
+        }
+        Ok(self)
+    }
+
+    /// Returns the blob of this layout.
+    pub(crate) fn blob(&self, descriptor: Descriptor) -> Blob {
+        let name = blob_path(descriptor.digest());
+        Blob::from_file(descriptor, self.path.clone(), name)
+    }
+
+    /// Returns the descriptor of the image `image_name`.
+    pub(crate) fn find(&self, image_name: &str) -> Option<Descriptor> {
+        let index = locked(&self.index);
+        let mut manifests = index.content.iter().flat_map(|index| index.manifests());
+        manifests.find(|descriptor| name(descriptor) == Some(image_name)).cloned()
     }
 
     /// Returns whether the layout has a blob, with the right bytes.
     #[must_use]
     pub fn has(&self, blob: &Blob) -> bool {
-        let present = Blob::from_file(blob.descriptor().clone(), self.path.clone(), blob_path(blob.digest()));
+        let present = self.blob(blob.descriptor().clone());
         present.open().is_ok_and(|mut reader| io::copy(&mut reader, &mut io::sink()).is_ok())
     }
 
@@ -120,47 +152,94 @@ impl DirectoryWriter {
     /// # Errors
     ///
     /// As [`DirectoryWriter::add`].
-    pub fn finish(mut self, artifact: &Artifact, image_name: &str) -> Result<(), Error> {
+    pub fn finish(self, artifact: &Artifact, image_name: &str) -> Result<(), Error> {
+        self.add_image(artifact, image_name)?;
+        self.close()
+    }
+
+    /// Adds the manifests of `artifact`, whose blobs were added before, and names it `image_name`. The index on disk names it within a
+    /// second or with [`DirectoryWriter::close`].
+    ///
+    /// # Errors
+    ///
+    /// As [`DirectoryWriter::add`].
+    pub(crate) fn add_image(&self, artifact: &Artifact, image_name: &str) -> Result<(), Error> {
         for manifest in artifact.all_manifests() {
             self.add(manifest)?;
         }
-        let index = index_with(self.index.take(), artifact, image_name)?;
+        let mut index = locked(&self.index);
+        index.content = Some(index_with(index.content.take(), artifact, image_name)?);
+        if index.written.is_some_and(|written| written.elapsed() >= INDEX_INTERVAL) {
+            self.write_index(&mut index)?;
+        }
+        if index.written.is_none() {
+            index.written = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Writes the index.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Write`].
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        self.write_index(&mut locked(&self.index))
+    }
+
+    fn write_index(&self, index: &mut Index) -> Result<(), Error> {
+        let Some(content) = &index.content else { return Ok(()) };
+        let bytes = document(content)?;
         let mut created = locked(&self.created);
-        created.file(&self.path.join("oci-layout"), MARKER)?;
-        created.file(&self.path.join("index.json"), &index)?;
+        created.file(&self.path.join(MARKER_NAME), MARKER)?;
+        created.file(&self.path.join("index.json"), &bytes)?;
         created.paths.clear();
+        index.written = Some(Instant::now());
         Ok(())
     }
 }
 
-fn locked(created: &Mutex<Created>) -> MutexGuard<'_, Created> {
-    created.lock().unwrap_or_else(PoisonError::into_inner)
+/// The index of a layout.
+#[derive(Debug)]
+struct Index {
+    content: Option<ImageIndex>,
+    /// When it was written, or an image was first added.
+    written: Option<Instant>,
 }
 
-/// Returns the bytes of an index that contains `artifact` as `image_name` in addition to what `index` contains.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns an index that contains `artifact` as `image_name` in addition to what `index` contains.
 pub(crate) fn index_with(
     index: Option<ImageIndex>,
     artifact: &Artifact,
     image_name: &str,
-) -> Result<Vec<u8>, Error> {
+) -> Result<ImageIndex, Error> {
     let mut descriptor: Descriptor = artifact.manifest().descriptor().clone();
     descriptor.set_annotations(Some(HashMap::from([(REF_NAME.to_owned(), image_name.to_owned())])));
     let mut manifests = index.map(|index| index.manifests().clone()).unwrap_or_default();
     manifests.retain(|other| name(other) != Some(image_name));
     manifests.push(descriptor);
+    index_of(manifests)
+}
+
+/// Returns the index of a layout with `manifests`.
+pub(crate) fn index_of(mut manifests: Vec<Descriptor>) -> Result<ImageIndex, Error> {
     manifests.sort_by(|a, b| (name(a), a.digest().as_ref()).cmp(&(name(b), b.digest().as_ref())));
-    let index = ImageIndexBuilder::default()
+    ImageIndexBuilder::default()
         .schema_version(SCHEMA_VERSION)
         .media_type(MediaType::ImageIndex)
         .manifests(manifests)
         .build()
-        .map_err(|error| Error::malformed("the new layout", "image index", &error))?;
-    document(&index)
+        .map_err(|error| Error::malformed("the new layout", "image index", &error))
 }
 
 /// What a call created on disk: removed on drop, unless it is kept.
 #[derive(Debug, Default)]
 struct Created {
+    is_kept: bool,
     /// Files and directories (`true`) in the order of their creation.
     paths: Vec<(PathBuf, bool)>,
 }
@@ -189,6 +268,9 @@ impl Created {
 
 impl Drop for Created {
     fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
         for (path, is_directory) in self.paths.drain(..).rev() {
             // The error that led here matters more than one of these. A directory that others put something into stays.
             let _ = if is_directory { fs::remove_dir(&path) } else { fs::remove_file(&path) };

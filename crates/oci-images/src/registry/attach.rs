@@ -66,7 +66,6 @@ impl Repository {
     /// As [`Repository::push`].
     pub async fn attach(&self, subject: &Descriptor, attachment: Attachment) -> Result<Digest, Error> {
         let artifact_type = attachment.media_type.clone();
-        let annotations = attachment.annotations.clone();
         let artifact = attachment.artifact(subject)?;
         let manifest = artifact.manifest();
         for blob in artifact.blobs() {
@@ -76,14 +75,26 @@ impl Repository {
         let store = |failure| self.session.error(failure, "store", &what);
         let answered = self.push_manifest(manifest, manifest.digest().as_ref()).await.map_err(store)?;
         if !answered.lists_referrers {
-            let mut entry = json!(manifest.descriptor());
-            entry["artifactType"] = json!(artifact_type);
-            if !annotations.is_empty() {
-                entry["annotations"] = json!(annotations);
-            }
-            self.list_by_tag(subject.digest(), entry).await.map_err(store)?;
+            self.list_referrer(manifest).await.map_err(store)?;
         }
         Ok(manifest.digest().clone())
+    }
+
+    /// Lists a manifest under the tag of what it refers to, if it refers to something: for registries without the referrers API.
+    pub(crate) async fn list_referrer(&self, manifest: &Blob) -> Result<(), Failure> {
+        let bytes = manifest.document().map_err(Failure::Local)?;
+        let Ok(value) = serde_json::from_slice::<Value>(&bytes) else { return Ok(()) };
+        let subject = value["subject"]["digest"].as_str().and_then(|digest| digest.parse::<Digest>().ok());
+        let Some(subject) = subject else { return Ok(()) };
+        let descriptor = manifest.descriptor();
+        let mut entry = json!({ "mediaType": descriptor.media_type(), "digest": descriptor.digest(), "size": descriptor.size() });
+        let artifact_type = value["artifactType"].as_str().filter(|text| !text.is_empty());
+        let artifact_type = artifact_type.or(value["config"]["mediaType"].as_str());
+        entry["artifactType"] = json!(artifact_type.unwrap_or_default());
+        if let Some(annotations) = value.get("annotations").filter(|annotations| annotations.is_object()) {
+            entry["annotations"] = annotations.clone();
+        }
+        self.list_by_tag(&subject, entry).await
     }
 
     /// Adds a referrer to the index with the tag of `subject`.

@@ -17,6 +17,8 @@ mod failure;
 mod fetch;
 mod file;
 mod http;
+#[cfg(feature = "sign")]
+mod keyless;
 mod login;
 mod mirrors;
 mod options;
@@ -49,6 +51,8 @@ pub use certificates::certificate_directories;
 pub use client::Repository;
 pub use deadline::{Deadline, Timeout};
 pub use error::{Action, Error};
+#[cfg(feature = "sign")]
+pub use keyless::Identity;
 pub use login::{Login, log_in};
 pub use mirrors::Mirrors;
 pub use options::{ClientCertificate, IdleTimeout, Options, Parallel};
@@ -61,6 +65,6 @@ pub use retry::Backoff;
 #[cfg(feature = "sign")]
 pub use signature::{SigningKey, Verification};
 #[cfg(feature = "sign")]
-pub use verifying_key::{KeyError, Verified, VerifyingKey};
+pub use verifying_key::{KeyError, Problem, Verified, Verifier, VerifyingKey};
 
 pub use crate::reference::Reference;

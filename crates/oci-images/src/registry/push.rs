@@ -73,7 +73,10 @@ impl Repository {
         for manifest in manifests.iter().take(manifests.len().saturating_sub(1)) {
             self.push_manifest(manifest, manifest.digest().as_ref()).await.map_err(store)?;
         }
-        self.push_manifest(artifact.manifest(), self.version()).await.map_err(store)?;
+        let stored = self.push_manifest(artifact.manifest(), self.version()).await.map_err(store)?;
+        if !artifact.is_index() && !stored.lists_referrers {
+            self.list_referrer(artifact.manifest()).await.map_err(store)?;
+        }
         let found = self
             .pushed_digest()
             .await

@@ -87,6 +87,17 @@ async fn pass_chunks(
 }
 
 impl Repository {
+    /// Returns whether the registry stores a blob or a manifest.
+    pub(crate) async fn stores(&self, blob: &Blob) -> Result<bool, Error> {
+        let what = format!("the blob {}", blob.digest());
+        let has_blob = self.has_blob(blob).await;
+        if has_blob.map_err(|failure| self.session.error(failure, "look up", &what))? {
+            return Ok(true);
+        }
+        let is_manifest = blob.is_present();
+        Ok(is_manifest && self.find(blob.digest().as_ref()).await?.is_some())
+    }
+
     /// Sends a blob unless the registry has it. Bytes that are absent come from `source`.
     pub(crate) async fn push_blob(
         &self,

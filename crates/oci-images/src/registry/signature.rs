@@ -1,8 +1,10 @@
 //! Signatures in cosign's form with keys, so that cosign verifies these and these are verified from cosign's.
 //!
 //! A signature is a layer of the image with the tag `sha256-HEX.sig` in the repository of the signed image: a small JSON
-//! document that names the digest, and its ECDSA signature (P-256, SHA-256) in an annotation. There is no transparency log
-//! and no certificate: `cosign verify --key … --insecure-ignore-tlog=true` asks for the same.
+//! document that names the digest, and its ECDSA signature (P-256, SHA-256) in an annotation. Signatures that are made here have no
+//! transparency log and no certificate: `cosign verify --key … --insecure-ignore-tlog=true` asks for the same.
+//!
+//! An image is also signed with a sigstore bundle, which cosign 3 reads.
 //!
 //! Source: `specs/SIGNATURE_SPEC.md` and `pkg/cosign/keys.go` of sigstore/cosign.
 
@@ -14,18 +16,19 @@ use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
-use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::Repository;
 use super::error::Error;
+use super::keyless::LogEntry;
 use super::progress::Progress;
 use super::referrers::Referrer;
 use super::secretbox;
-use super::sigstore_bundle::{self, ARTIFACT_TYPE, Outcome};
-use super::verifying_key::{self, KeyError, Verified, VerifyingKey};
+use super::sigstore_bundle::{self, ARTIFACT_TYPE};
+use super::verifying_key::{self, KeyError, Problem, Verified, Verifier, VerifyingKey};
 use crate::layout::{self, Artifact, Blob, DOCUMENT_LIMIT, document, is_image_config};
 
 /// The media type of a signed document.
@@ -34,6 +37,14 @@ const PAYLOAD_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 /// The annotation with the certificate of a signature that was made without a key of one's own.
 const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
+/// The annotation with the certificates that it leads to.
+const CHAIN: &str = "dev.sigstore.cosign/chain";
+/// The annotation with the entry of a transparency log.
+const LOG_ENTRY: &str = "dev.sigstore.cosign/bundle";
+/// Maximum number of certificates between one and its root.
+pub(crate) const MAX_CHAIN: usize = 10;
+/// The number of characters of a digest that are shown.
+const MAX_DIGEST: usize = 71;
 /// The type of artifacts that are signatures of the Notary Project.
 const NOTARY: &str = "application/vnd.cncf.notary.signature";
 /// Maximum size of a signed document, in bytes.
@@ -156,31 +167,67 @@ fn decrypt(body: &[u8], password: &str) -> Result<Vec<u8>, String> {
     })
 }
 
-/// What the signatures of an image say about a key.
+/// What the signatures of an image say about a key or an identity.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verification {
-    /// The signatures that the key verifies.
+    /// The signatures that verify the image.
     pub verified: Vec<Verified>,
-    /// The number of signatures that were made with other keys.
-    pub other_keys: usize,
-    /// The formats of signatures that are not supported, as people call them.
-    pub unsupported: BTreeSet<String>,
+    /// Why other signatures do not. An image without any signature has neither.
+    pub problems: BTreeSet<Problem>,
+}
+
+impl Verification {
+    fn add(&mut self, found: Result<Verified, Problem>) {
+        match found {
+            Ok(verified) => self.verified.push(verified),
+            Err(problem) => {
+                self.problems.insert(problem);
+            }
+        }
+    }
 }
 
 impl Repository {
-    /// Signs the image or index `digest`. What its tag of signatures has already is kept as it is. An image that has a
-    /// signature of the key is not signed again. Returns the tag of the signatures.
+    /// Signs the image or index `digest`: under cosign's tag, and with a sigstore bundle. What its tag of signatures has already is
+    /// kept as it is. An image that has a signature of the key is not signed again. Returns the tag of the signatures.
     ///
     /// # Errors
     ///
     /// As [`Repository::push`] and [`Repository::verify`]; an image has at most 100 signatures.
     pub async fn sign(&self, digest: &Digest, key: &SigningKey) -> Result<String, Error> {
+        let tag = self.sign_with_tag(digest, key).await?;
+        let mut found = Verification::default();
+        self.verify_bundles(digest, &Verifier::Key(key.public()), 0, &mut found).await?;
+        if found.verified.is_empty() {
+            let image = self.manifest(&self.reference.at(digest.as_ref())).await?;
+            let statement = sigstore_bundle::signature_of(digest)?;
+            self.attest(image.descriptor(), &statement, key).await?;
+        }
+        Ok(tag)
+    }
+
+    /// Attaches an in-toto statement about the image or index `subject`, signed in a sigstore bundle.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::attach`], and [`Error::Sign`].
+    pub async fn attest(
+        &self,
+        subject: &Descriptor,
+        statement: &[u8],
+        key: &SigningKey,
+    ) -> Result<(), Error> {
+        self.attach(subject, sigstore_bundle::attachment(statement, key)?).await.map(drop)
+    }
+
+    /// Adds a signature under cosign's tag.
+    async fn sign_with_tag(&self, digest: &Digest, key: &SigningKey) -> Result<String, Error> {
         let tag = tag(digest);
         let target = self.at(&tag);
         let Signatures { manifest, layers } = target.signatures().await?;
-        let public = key.public();
-        if layers.iter().any(|layer| layer.verified(&public, digest).is_some()) {
+        let public = Verifier::Key(key.public());
+        if layers.iter().any(|layer| layer.verified(&public, digest).is_ok()) {
             return Ok(tag);
         }
         check_count(layers.len() + 1, &target)?;
@@ -206,42 +253,46 @@ impl Repository {
         Ok(tag)
     }
 
-    /// Compares the signatures of `digest` with `key`: those in cosign's tag, and those in sigstore bundles that refer to the image.
+    /// Verifies the signatures of `digest`: those in cosign's tag, and those in sigstore bundles that refer to the image.
     ///
     /// # Errors
     ///
     /// As [`Repository::artifact`], [`Error::Layout`] beyond 100 signatures, and [`Error::TooLarge`] beyond 256 KiB of one.
-    pub async fn verify(&self, digest: &Digest, key: &VerifyingKey) -> Result<Verification, Error> {
+    pub async fn verify(
+        &self,
+        digest: &Digest,
+        verifier: impl Into<Verifier>,
+    ) -> Result<Verification, Error> {
+        let verifier = verifier.into();
         let mut found = Verification::default();
         let Signatures { layers, .. } = self.at(&tag(digest)).signatures().await?;
         for layer in &layers {
-            match layer.verified(key, digest) {
-                Some(verified) => found.verified.push(verified),
-                None if layer.has_certificate => {
-                    found
-                        .unsupported
-                        .insert("cosign signature with a certificate instead of a key".to_owned());
-                }
-                None => found.other_keys += 1,
-            }
+            found.add(layer.verified(&verifier, digest));
         }
+        self.verify_bundles(digest, &verifier, layers.len(), &mut found).await?;
+        Ok(found)
+    }
+
+    /// Adds what the sigstore bundles of an image say; `count` other signatures were found.
+    async fn verify_bundles(
+        &self,
+        digest: &Digest,
+        verifier: &Verifier,
+        count: usize,
+        found: &mut Verification,
+    ) -> Result<(), Error> {
         let referrers = self.referrers(digest).await?;
         let bundles = referrers.iter().filter(|referrer| referrer.artifact_type.starts_with(ARTIFACT_TYPE));
-        check_count(layers.len() + bundles.clone().count(), self)?;
+        check_count(count + bundles.clone().count(), self)?;
         for bundle in bundles {
-            match sigstore_bundle::verify(&self.bundle(bundle).await?, key, digest) {
-                Outcome::Verified(verified) => found.verified.push(verified),
-                Outcome::OtherKey => found.other_keys += 1,
-                Outcome::Unsupported(format) => {
-                    found.unsupported.insert(format.to_owned());
-                }
-                Outcome::NoSignature => {}
+            if let Some(outcome) = sigstore_bundle::verify(&self.bundle(bundle).await?, verifier, digest) {
+                found.add(outcome);
             }
         }
         if referrers.iter().any(|referrer| referrer.artifact_type == NOTARY) {
-            found.unsupported.insert("Notary Project signature".to_owned());
+            found.problems.insert(Problem::Unsupported("Notary Project signature"));
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Returns the sigstore bundle of a referrer.
@@ -281,10 +332,11 @@ impl Repository {
             else {
                 continue;
             };
-            let has_certificate =
-                annotations.is_some_and(|annotations| annotations.contains_key(CERTIFICATE));
+            let annotation = |name| annotations.and_then(|annotations| annotations.get(name)).cloned();
+            let (certificate, chain, log) =
+                (annotation(CERTIFICATE), annotation(CHAIN).unwrap_or_default(), annotation(LOG_ENTRY));
             let payload = self.payload(blob).await?;
-            layers.push(Layer { signature, has_certificate, payload });
+            layers.push(Layer { signature, certificate, chain, log, payload });
         }
         let manifest =
             serde_json::from_slice(&manifest.document()?).map_err(|error| self.error_of(&error))?;
@@ -328,28 +380,65 @@ fn check_count(count: usize, tag: &Repository) -> Result<(), layout::Error> {
 struct Layer {
     /// The signature in base64.
     signature: String,
-    /// Whether it was made with the key of a certificate.
-    has_certificate: bool,
+    /// The certificate of the key in PEM, if there is one.
+    certificate: Option<String>,
+    /// The certificates that it leads to, in PEM.
+    chain: String,
+    /// The entry of a transparency log in JSON.
+    log: Option<String>,
     payload: Vec<u8>,
 }
 
 impl Layer {
-    /// Returns what the document says if it is signed with `key` and about `digest`.
-    fn verified(&self, key: &VerifyingKey, digest: &Digest) -> Option<Verified> {
-        let signature = STANDARD.decode(&self.signature).ok()?;
-        if !key.verifies(&self.payload, &signature) {
-            return None;
+    /// Returns what the document says if it is signed and about `digest`.
+    fn verified(&self, verifier: &Verifier, digest: &Digest) -> Result<Verified, Problem> {
+        const NOT_BASE64: Problem = Problem::Unsupported("cosign signature that is not base64");
+        let signature = STANDARD.decode(&self.signature).map_err(|_| NOT_BASE64)?;
+        match (verifier, &self.certificate) {
+            (Verifier::Key(key), certificate) if !key.verifies(&self.payload, &signature) => {
+                return Err(match certificate {
+                    Some(_) => Problem::CertificateInsteadOfKey,
+                    None => Problem::OtherKey,
+                });
+            }
+            (Verifier::Key(_), _) => {}
+            (Verifier::Identity(_), None) => return Err(Problem::KeyInsteadOfCertificate),
+            (Verifier::Identity(identity), Some(certificate)) => {
+                let invalid = |_| Problem::Certificate("it is not in PEM".to_owned());
+                let certificate = CertificateDer::from_pem_slice(certificate.as_bytes()).map_err(invalid)?;
+                let chain: Result<Vec<_>, _> =
+                    CertificateDer::pem_slice_iter(self.chain.as_bytes()).take(MAX_CHAIN).collect();
+                let chain = chain.map_err(invalid)?;
+                let entry = self.log.as_deref().and_then(log_entry);
+                let payload = &self.payload;
+                identity.verify(&certificate, &chain, payload, payload, &signature, entry.as_ref())?;
+            }
         }
-        let document: serde_json::Value = serde_json::from_slice(&self.payload).ok()?;
+        let document: Value = serde_json::from_slice(&self.payload)
+            .map_err(|_| Problem::Unsupported("cosign signature of an unknown form"))?;
         let critical = &document["critical"];
-        if critical["image"]["docker-manifest-digest"].as_str()? != digest.as_ref() {
-            return None;
+        let image = critical["image"]["docker-manifest-digest"].as_str().unwrap_or_default();
+        if image != digest.as_ref() {
+            return Err(Problem::OtherImage(image.chars().take(MAX_DIGEST).collect()));
         }
-        Some(Verified {
+        Ok(Verified {
             reference: critical["identity"]["docker-reference"].as_str().unwrap_or_default().to_owned(),
-            payload: String::from_utf8(self.payload.clone()).ok()?,
+            payload: String::from_utf8_lossy(&self.payload).into_owned(),
         })
     }
+}
+
+/// Parses the annotation with the entry of a transparency log.
+fn log_entry(text: &str) -> Option<LogEntry> {
+    let entry: Value = serde_json::from_str(text).ok()?;
+    let payload = &entry["Payload"];
+    Some(LogEntry {
+        body: payload["body"].as_str()?.to_owned(),
+        time: payload["integratedTime"].as_i64()?,
+        index: payload["logIndex"].as_i64()?,
+        log: payload["logID"].as_str()?.to_owned(),
+        promise: STANDARD.decode(entry["SignedEntryTimestamp"].as_str()?).ok()?,
+    })
 }
 
 /// Returns the tag of an image's signatures.
@@ -471,13 +560,15 @@ mod tests {
         let payload =
             format!(r#"{{"critical":{{"image":{{"docker-manifest-digest":"{digest}"}}}}}}"#).into_bytes();
         let signature = STANDARD.encode(key.pair.sign(&key.random, &payload).unwrap());
-        let layer = Layer { signature, has_certificate: false, payload };
-        assert!(layer.verified(&key.public(), &digest).is_some());
-        assert!(layer.verified(&key.public(), &sha256(b"other")).is_none());
+        let (certificate, chain, log) = (None, String::new(), None);
+        let layer = Layer { signature, certificate, chain, log, payload };
+        let own = Verifier::Key(key.public());
+        assert!(layer.verified(&own, &digest).is_ok());
+        assert_eq!(layer.verified(&own, &sha256(b"other")), Err(Problem::OtherImage(digest.to_string())));
         let other = rcgen::KeyPair::generate().unwrap();
         let other = SigningKey::read(&write(dir.path(), "o", &other.serialize_pem()), "").unwrap();
-        assert!(layer.verified(&other.public(), &digest).is_none());
+        assert_eq!(layer.verified(&Verifier::Key(other.public()), &digest), Err(Problem::OtherKey));
         let changed = Layer { payload: [layer.payload.as_slice(), b" "].concat(), ..layer };
-        assert!(changed.verified(&key.public(), &digest).is_none());
+        assert_eq!(changed.verified(&own, &digest), Err(Problem::OtherKey));
     }
 }

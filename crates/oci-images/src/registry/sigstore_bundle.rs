@@ -6,10 +6,16 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::Digest;
+use rustls::pki_types::CertificateDer;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::verifying_key::{Verified, VerifyingKey};
+use super::attach::Attachment;
+use super::error::Error;
+use super::keyless::{self, Identity, LogEntry};
+use super::signature::{MAX_CHAIN, SigningKey};
+use super::verifying_key::{Problem, Verified, Verifier, VerifyingKey};
+use crate::layout::document;
 
 /// What the types of artifacts that are bundles begin with; a version follows.
 pub(crate) const ARTIFACT_TYPE: &str = "application/vnd.dev.sigstore.bundle";
@@ -18,11 +24,41 @@ const STATEMENT_TYPE: &str = "application/vnd.in-toto+json";
 /// The statement with which cosign signs an image. Others are attestations.
 const SIGN_PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
 
+/// The media type of bundles that are written here.
+const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Bundle {
-    verification_material: Value,
+    verification_material: Material,
     dsse_envelope: Option<Envelope>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Material {
+    public_key: Option<PublicKey>,
+    certificate: Option<RawBytes>,
+    x509_certificate_chain: Option<Chain>,
+    #[serde(default)]
+    tlog_entries: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct PublicKey {
+    #[serde(default)]
+    hint: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawBytes {
+    raw_bytes: String,
+}
+
+#[derive(Deserialize)]
+struct Chain {
+    certificates: Vec<RawBytes>,
 }
 
 #[derive(Deserialize)]
@@ -38,54 +74,133 @@ struct EnvelopeSignature {
     sig: String,
 }
 
-/// What a bundle is for an image and a key.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// The image is signed with the key.
-    Verified(Verified),
-    /// The image is signed with another key.
-    OtherKey,
-    /// The image may be signed, in a form that is not supported.
-    Unsupported(&'static str),
-    /// It does not sign the image: it is an attestation, or about another image.
-    NoSignature,
+/// Returns the statement with which cosign signs an image.
+pub(crate) fn signature_of(image: &Digest) -> Result<Vec<u8>, Error> {
+    Ok(document(&json!({
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{ "digest": { "sha256": image.digest() } }],
+        "predicateType": SIGN_PREDICATE,
+        "predicate": {},
+    }))?)
 }
 
-/// Verifies a bundle.
-pub(crate) fn verify(bundle: &[u8], key: &VerifyingKey, image: &Digest) -> Outcome {
+/// Returns a bundle with a signed statement, as cosign 3 attaches it.
+pub(crate) fn attachment(statement: &[u8], key: &SigningKey) -> Result<Attachment, Error> {
+    let signature = key.sign(&authenticated(STATEMENT_TYPE, statement))?;
+    let bundle = json!({
+        "mediaType": MEDIA_TYPE,
+        "verificationMaterial": { "publicKey": { "hint": key.public().hint() } },
+        "dsseEnvelope": {
+            "payload": STANDARD.encode(statement),
+            "payloadType": STATEMENT_TYPE,
+            "signatures": [{ "sig": STANDARD.encode(signature) }],
+        },
+    });
+    let predicate = serde_json::from_slice::<Value>(statement).unwrap_or_default();
+    let predicate = predicate["predicateType"].as_str().unwrap_or_default().to_owned();
+    let annotations = [
+        ("dev.sigstore.bundle.content", "dsse-envelope".to_owned()),
+        ("dev.sigstore.bundle.predicateType", predicate),
+    ];
+    Ok(Attachment {
+        media_type: MEDIA_TYPE.to_owned(),
+        bytes: document(&bundle)?,
+        annotations: annotations.map(|(name, value)| (name.to_owned(), value)).into(),
+    })
+}
+
+/// Verifies a bundle; `None` if it is no signature of the image, but an attestation or about another image.
+pub(crate) fn verify(
+    bundle: &[u8],
+    verifier: &Verifier,
+    image: &Digest,
+) -> Option<Result<Verified, Problem>> {
+    const UNKNOWN: Problem = Problem::Unsupported("sigstore bundle of an unknown form");
     let Ok(Bundle { verification_material, dsse_envelope }) = serde_json::from_slice(bundle) else {
-        return Outcome::Unsupported("sigstore bundle of an unknown form");
+        return Some(Err(UNKNOWN));
     };
     let Some(Envelope { payload, payload_type, signatures }) = dsse_envelope else {
-        return Outcome::Unsupported("sigstore bundle without a DSSE envelope");
+        return Some(Err(Problem::Unsupported("sigstore bundle without a DSSE envelope")));
     };
-    let Ok(payload) = STANDARD.decode(payload) else {
-        return Outcome::Unsupported("sigstore bundle of an unknown form");
-    };
+    let Ok(payload) = STANDARD.decode(payload) else { return Some(Err(UNKNOWN)) };
     if payload_type != STATEMENT_TYPE {
-        return Outcome::NoSignature;
+        return None;
     }
-    let Ok(statement) = serde_json::from_slice::<Value>(&payload) else { return Outcome::NoSignature };
-    let mut subjects = statement["subject"].as_array().into_iter().flatten();
-    let subject = subjects.find(|subject| subject["digest"]["sha256"] == image.digest());
-    let Some(subject) = subject.filter(|_| statement["predicateType"] == SIGN_PREDICATE) else {
-        return Outcome::NoSignature;
-    };
-    if verification_material.get("publicKey").is_none() {
-        return Outcome::Unsupported("sigstore bundle with a certificate instead of a key");
+    let statement = serde_json::from_slice::<Value>(&payload).ok()?;
+    if statement["predicateType"] != SIGN_PREDICATE {
+        return None;
     }
+    let subjects = || statement["subject"].as_array().into_iter().flatten();
+    let subject = subjects().find(|subject| subject["digest"]["sha256"] == image.digest());
     let signed = authenticated(&payload_type, &payload);
-    let is_signed = signatures.iter().any(|EnvelopeSignature { sig }| {
-        STANDARD.decode(sig).is_ok_and(|signature| key.verifies(&signed, &signature))
-    });
-    if !is_signed {
-        return Outcome::OtherKey;
+    let signatures: Vec<Vec<u8>> =
+        signatures.iter().filter_map(|EnvelopeSignature { sig }| STANDARD.decode(sig).ok()).collect();
+    let verified = match verifier {
+        Verifier::Key(key) => with_key(&verification_material, key, &signed, &signatures),
+        Verifier::Identity(identity) => {
+            with_identity(&verification_material, identity, &signed, &payload, &signatures)
+        }
+    };
+    Some(verified.and_then(|()| {
+        let Some(subject) = subject else {
+            let other = subjects().find_map(|subject| subject["digest"]["sha256"].as_str());
+            let other = other.unwrap_or_default().chars().take(64).collect::<String>();
+            return Err(Problem::OtherImage(format!("sha256:{other}")));
+        };
+        let reference = subject["name"].as_str().unwrap_or_default().to_owned();
+        Ok(Verified { reference, payload: String::from_utf8(payload).map_err(|_| UNKNOWN)? })
+    }))
+}
+
+fn with_key(
+    material: &Material,
+    key: &VerifyingKey,
+    signed: &[u8],
+    signatures: &[Vec<u8>],
+) -> Result<(), Problem> {
+    if signatures.iter().any(|signature| key.verifies(signed, signature)) {
+        return Ok(());
     }
-    let reference = subject["name"].as_str().unwrap_or_default().to_owned();
-    match String::from_utf8(payload) {
-        Ok(payload) => Outcome::Verified(Verified { reference, payload }),
-        Err(_) => Outcome::NoSignature,
-    }
+    Err(match &material.public_key {
+        Some(PublicKey { hint }) if *hint == key.hint() => Problem::Tampered,
+        Some(_) => Problem::OtherKey,
+        None => Problem::CertificateInsteadOfKey,
+    })
+}
+
+fn with_identity(
+    material: &Material,
+    identity: &Identity,
+    signed: &[u8],
+    payload: &[u8],
+    signatures: &[Vec<u8>],
+) -> Result<(), Problem> {
+    let chain = material.x509_certificate_chain.iter().flat_map(|chain| &chain.certificates);
+    let certificates: Vec<CertificateDer<'static>> = material
+        .certificate
+        .iter()
+        .chain(chain)
+        .take(MAX_CHAIN)
+        .filter_map(|certificate| STANDARD.decode(&certificate.raw_bytes).ok().map(CertificateDer::from))
+        .collect();
+    let (certificate, chain) = certificates.split_first().ok_or(Problem::KeyInsteadOfCertificate)?;
+    let signature = signatures.first().ok_or(Problem::Tampered)?;
+    let entry = material.tlog_entries.first().and_then(log_entry);
+    identity.verify(certificate, chain, signed, payload, signature, entry.as_ref())
+}
+
+/// Parses the entry of a transparency log, whose numbers are strings.
+fn log_entry(entry: &Value) -> Option<LogEntry> {
+    let number = |value: &Value| value.as_str().and_then(|text| text.parse().ok()).or(value.as_i64());
+    let log = STANDARD.decode(entry["logId"]["keyId"].as_str()?).ok()?;
+    let promise = entry["inclusionPromise"]["signedEntryTimestamp"].as_str()?;
+    Some(LogEntry {
+        body: entry["canonicalizedBody"].as_str()?.to_owned(),
+        time: number(&entry["integratedTime"])?,
+        index: number(&entry["logIndex"])?,
+        log: keyless::hex(&log),
+        promise: STANDARD.decode(promise).ok()?,
+    })
 }
 
 /// Returns the bytes that are signed: DSSE's pre-authentication encoding.
@@ -96,9 +211,6 @@ fn authenticated(payload_type: &str, payload: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::super::signature::SigningKey;
     use super::*;
     use crate::layout::sha256;
 
@@ -108,43 +220,31 @@ mod tests {
         SigningKey::read(file.path(), "").unwrap()
     }
 
-    fn bundle(key: &SigningKey, image: &Digest, predicate: &str, material: &str) -> Value {
-        let statement = json!({
-            "_type": "https://in-toto.io/Statement/v1",
-            "subject": [{ "name": "quay.io/a", "digest": { "sha256": image.digest() } }],
-            "predicateType": predicate,
-        });
-        let payload = statement.to_string().into_bytes();
-        let signature = key.sign(&authenticated(STATEMENT_TYPE, &payload)).unwrap();
-        json!({
-            "verificationMaterial": { material: {} },
-            "dsseEnvelope": {
-                "payload": STANDARD.encode(payload),
-                "payloadType": STATEMENT_TYPE,
-                "signatures": [{ "sig": STANDARD.encode(signature) }],
-            },
-        })
-    }
-
     #[test]
     fn bundle_is_verified_for_its_image_and_key() {
         let (alice, bob) = (key(), key());
         let (image, other) = (sha256(b"image"), sha256(b"other"));
-        let signed = bundle(&alice, &image, SIGN_PREDICATE, "publicKey");
-        let outcome = |bundle: &Value, key: &SigningKey, image| {
-            verify(bundle.to_string().as_bytes(), &key.public(), image)
+        let bundle = |statement: &[u8]| -> Value {
+            serde_json::from_slice(&attachment(statement, &alice).unwrap().bytes).unwrap()
         };
-        assert!(
-            matches!(outcome(&signed, &alice, &image), Outcome::Verified(found) if found.reference == "quay.io/a")
-        );
-        assert_eq!(outcome(&signed, &bob, &image), Outcome::OtherKey);
-        assert_eq!(outcome(&signed, &alice, &other), Outcome::NoSignature);
-        let attestation = bundle(&alice, &image, "https://slsa.dev/provenance/v1", "publicKey");
-        assert_eq!(outcome(&attestation, &alice, &image), Outcome::NoSignature);
-        let keyless = bundle(&alice, &image, SIGN_PREDICATE, "certificate");
-        assert!(matches!(outcome(&keyless, &alice, &image), Outcome::Unsupported(_)));
+        let signed = bundle(&signature_of(&image).unwrap());
+        let outcome = |bundle: &Value, key: &SigningKey, image| {
+            let found = verify(bundle.to_string().as_bytes(), &Verifier::Key(key.public()), image);
+            found.map(|found| found.map(drop))
+        };
+        assert_eq!(outcome(&signed, &alice, &image), Some(Ok(())));
+        assert_eq!(outcome(&signed, &bob, &image), Some(Err(Problem::OtherKey)));
+        assert_eq!(outcome(&signed, &alice, &other), Some(Err(Problem::OtherImage(image.to_string()))));
+        let attestation = json!({ "predicateType": "https://slsa.dev/provenance/v1" }).to_string();
+        assert_eq!(outcome(&bundle(attestation.as_bytes()), &alice, &image), None);
+        let mut tampered = signed.clone();
+        tampered["dsseEnvelope"]["payload"] = STANDARD.encode(signature_of(&other).unwrap()).into();
+        assert_eq!(outcome(&tampered, &alice, &other), Some(Err(Problem::Tampered)));
+        let mut keyless = tampered;
+        keyless["verificationMaterial"] = json!({ "certificate": { "rawBytes": "" } });
+        assert_eq!(outcome(&keyless, &alice, &other), Some(Err(Problem::CertificateInsteadOfKey)));
         let mut changed = signed;
         changed["dsseEnvelope"]["payloadType"] = json!("text/plain");
-        assert_eq!(outcome(&changed, &alice, &image), Outcome::NoSignature);
+        assert_eq!(outcome(&changed, &alice, &image), None);
     }
 }

@@ -9,6 +9,7 @@ use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::file;
+use super::keyless::Identity;
 use crate::plain::io_error;
 
 /// Maximum size of a file with a key, in bytes.
@@ -58,8 +59,18 @@ impl VerifyingKey {
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let expected = || KeyError::at(path, "expected a P-256 public key in PEM, such as cosign.pub");
         let der = SubjectPublicKeyInfoDer::from_pem_slice(&read(path)?).map_err(|_| expected())?;
-        let point = der.strip_prefix(SPKI_P256.as_slice()).filter(|point| point.len() == 65);
-        Ok(Self::new(point.ok_or_else(expected)?))
+        Self::from_spki(&der).ok_or_else(expected)
+    }
+
+    /// Returns the key in its SPKI form (RFC 5480); `None` for other types of keys.
+    pub(crate) fn from_spki(der: &[u8]) -> Option<Self> {
+        der.strip_prefix(SPKI_P256.as_slice()).filter(|point| point.len() == 65).map(Self::new)
+    }
+
+    /// Returns what sigstore bundles name the key by: the digest of its SPKI form in base64.
+    pub(crate) fn hint(&self) -> String {
+        let spki = [SPKI_P256.as_slice(), &self.point].concat();
+        STANDARD.encode(ring::digest::digest(&ring::digest::SHA256, &spki))
     }
 
     /// Returns whether `signature`, in base64, is this key's of `bytes`, as `cosign verify-blob` does.
@@ -72,6 +83,78 @@ impl VerifyingKey {
     pub(crate) fn verifies(&self, payload: &[u8], signature: &[u8]) -> bool {
         UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &self.point).verify(payload, signature).is_ok()
     }
+}
+
+/// What signatures are verified with.
+#[derive(Debug, Clone)]
+pub enum Verifier {
+    /// A public key.
+    Key(VerifyingKey),
+    /// Whom the certificate of the key was issued to.
+    Identity(Box<Identity>),
+}
+
+impl From<&VerifyingKey> for Verifier {
+    fn from(key: &VerifyingKey) -> Self {
+        Self::Key(key.clone())
+    }
+}
+
+impl From<Identity> for Verifier {
+    fn from(identity: Identity) -> Self {
+        Self::Identity(Box::new(identity))
+    }
+}
+
+impl From<&Verifier> for Verifier {
+    fn from(verifier: &Verifier) -> Self {
+        verifier.clone()
+    }
+}
+
+/// Why a signature does not verify an image. The message continues the name of the image.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// Another key signed the image.
+    #[error("is signed with another key")]
+    OtherKey,
+    /// The signature is valid, and about another image.
+    #[error("has a signature of another image: {0}")]
+    OtherImage(String),
+    /// The signature names its key, but is not a signature of what it contains.
+    #[error("has a signature that does not match what it signs: one of them was changed")]
+    Tampered,
+    /// A key is expected, and the signature has a certificate.
+    #[error("is signed with a certificate, not with a key")]
+    CertificateInsteadOfKey,
+    /// An identity is expected, and the signature has no certificate.
+    #[error("is signed with a key, not with a certificate")]
+    KeyInsteadOfCertificate,
+    /// The certificate cannot be used.
+    #[error("has a signature with an invalid certificate: {0}")]
+    Certificate(String),
+    /// The certificate does not lead to a trusted root.
+    #[error("has a signature whose certificate was not issued by a trusted root")]
+    UntrustedIssuer,
+    /// The signature was made when its certificate was not valid.
+    #[error("has a signature that was made when its certificate was expired, or not valid yet")]
+    Expired,
+    /// The certificate names someone else.
+    #[error("is signed by another identity: {0}")]
+    OtherIdentity(String),
+    /// Another server vouched for the identity.
+    #[error("is signed by an identity of another issuer: {0}")]
+    OtherIssuer(String),
+    /// Nothing proves when the signature was made.
+    #[error("has a signature without the entry of a transparency log, which proves when it was made")]
+    NotLogged,
+    /// The entry of the log does not prove anything.
+    #[error("has a signature with an invalid entry of a transparency log: {0}")]
+    Log(String),
+    /// The format is not supported.
+    #[error("has a signature in an unsupported format: {0}")]
+    Unsupported(&'static str),
 }
 
 /// What a signature says, beside that it is one.

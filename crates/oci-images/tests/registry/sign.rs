@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use oci_images::layout::{self, Wanted, sha256};
-use oci_images::registry::{Attachment, Error, Progress, Repository, SigningKey, VerifyingKey};
+use oci_images::registry::{Attachment, Error, Problem, Progress, Repository, SigningKey, VerifyingKey};
 use serde_json::{Value, json};
 
 use crate::http::send;
@@ -39,7 +39,7 @@ async fn image_is_signed_once_by_each_key() {
     repository.sign(image.digest(), &bob).await.unwrap();
     for key in [&alice_public, &bob_public] {
         let verified = repository.verify(image.digest(), key).await.unwrap().verified;
-        assert_eq!(verified.len(), 1);
+        assert_eq!(verified.len(), 2, "a tag and a sigstore bundle");
         assert_eq!(verified[0].reference, format!("{}/org/app", registry.address));
         assert!(verified[0].payload.contains(r#""type":"cosign container image signature""#));
     }
@@ -111,7 +111,7 @@ async fn signing_keeps_foreign_signatures() {
 
     let (alice, alice_public) = keys(&directory, "alice");
     assert_eq!(repository.sign(image.digest(), &alice).await.unwrap(), tag);
-    assert_eq!(repository.verify(image.digest(), &alice_public).await.unwrap().verified.len(), 1);
+    assert_eq!(repository.verify(image.digest(), &alice_public).await.unwrap().verified.len(), 2);
     let signed = get_manifest(&registry, &tag).await;
     assert_eq!(signed["layers"].as_array().unwrap().len(), 3);
     assert_eq!(signed["layers"].as_array().unwrap()[..2], [keyless.clone(), other.clone()]);
@@ -146,12 +146,12 @@ async fn verification_tells_unsigned_from_other_key_from_unsupported_format() {
     repository.push(&image, None, &Progress::hidden()).await.unwrap();
     let verify = async |key| {
         let found = repository.verify(image.digest(), key).await.unwrap();
-        (found.verified.len(), found.other_keys, found.unsupported.into_iter().collect::<Vec<_>>())
+        (found.verified.len(), found.problems.into_iter().collect::<Vec<_>>())
     };
-    assert_eq!(verify(&alice_public).await, (0, 0, vec![]));
+    assert_eq!(verify(&alice_public).await, (0, vec![]));
     repository.sign(image.digest(), &alice).await.unwrap();
-    assert_eq!(verify(&alice_public).await, (1, 0, vec![]));
-    assert_eq!(verify(&bob_public).await, (0, 1, vec![]));
+    assert_eq!(verify(&alice_public).await, (2, vec![]));
+    assert_eq!(verify(&bob_public).await, (0, vec![Problem::OtherKey]));
     let attachment = |media_type: &str, bytes: &[u8]| Attachment {
         media_type: media_type.to_owned(),
         bytes: bytes.to_vec(),
@@ -161,7 +161,7 @@ async fn verification_tells_unsigned_from_other_key_from_unsupported_format() {
     repository.attach(manifest, attachment("application/vnd.cncf.notary.signature", b"{}")).await.unwrap();
     let bundle = "application/vnd.dev.sigstore.bundle.v0.3+json";
     repository.attach(manifest, attachment(bundle, b"{}")).await.unwrap();
-    let unsupported =
-        vec!["Notary Project signature".to_owned(), "sigstore bundle of an unknown form".to_owned()];
-    assert_eq!(verify(&bob_public).await, (0, 1, unsupported));
+    let unsupported = ["Notary Project signature", "sigstore bundle of an unknown form"];
+    let problems = unsupported.map(Problem::Unsupported);
+    assert_eq!(verify(&bob_public).await, (0, [&[Problem::OtherKey], &problems[..]].concat()));
 }

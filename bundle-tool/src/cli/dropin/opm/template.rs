@@ -5,8 +5,8 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use serde_json::{Map, Value as Json, json};
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value as Json;
 
 use super::super::cobra::Matches;
 use super::super::native::{Becomes, NativeCommand};
@@ -15,13 +15,15 @@ use super::super::{Status, UsageError};
 use super::mermaid;
 use super::output::{Format, INSECURE};
 use super::render::level;
+use crate::cli::catalog::convert_template;
+use crate::cli::catalog::convert_template::TemplateType;
+use crate::cli::render::Output;
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
 use crate::cli::stdin;
 use olm_catalog::template::{Bundles, Template, TemplateError};
 use olm_model::disk::file;
-use olm_model::read::catalog as reader;
-use olm_model::read::catalog::{Content, Limits, Source};
+use olm_model::read::catalog::{Content, Source};
 
 /// The maximum size of a template in bytes.
 const MAX_TEMPLATE: u64 = 16 << 20;
@@ -111,60 +113,48 @@ fn read_input(path: &str) -> Result<Vec<u8>> {
     })
 }
 
+/// The native commands of `alpha convert-template`.
+pub(crate) const TO_BASIC: NativeCommand = to_template(&["catalog", "convert-template", "basic"]);
+pub(crate) const TO_SUBSTITUTES: NativeCommand = to_template(&["catalog", "convert-template", "substitutes"]);
+
+const fn to_template(words: &'static [&'static str]) -> NativeCommand {
+    NativeCommand::new(
+        words,
+        &[
+            ("output", Becomes::Same),
+            ("skip-tls", INSECURE),
+            ("skip-tls-verify", INSECURE),
+            ("use-http", INSECURE),
+        ],
+    )
+}
+
 /// Prints a template of a catalog: its blobs. A basic template keeps only the image of each bundle.
 pub(crate) fn convert(matches: &Matches) -> Result<Status> {
-    let format = Format::of(matches)?;
+    let output = match Format::of(matches)? {
+        Format::Json => Output::Json,
+        Format::Yaml => Output::Yaml,
+    };
     let path = match matches.argument(0) {
         "" => "-",
         path => path,
     };
-    let substitutes = matches.command.name == "substitutes";
+    let kind = match matches.command.name {
+        "substitutes" => TemplateType::Substitutes,
+        _ => TemplateType::Basic,
+    };
     let failed = || format!("converting {path}");
     let bytes = read_input(path).with_context(failed)?;
     // opm converts YAML to JSON, which sorts keys; JSON is kept as it is.
     let is_yaml = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{');
     let source = Source { name: path.into(), content: Content::Bytes(bytes) };
-    let documents = reader::documents([source], Limits::default(), |document| {
-        document.content.map(|parsed| parsed.tree.root().to_json()).map_err(|error| error.to_string())
-    })
-    .with_context(failed)?;
-    let mut entries = Vec::with_capacity(documents.len());
-    for document in documents {
-        let mut blob = document.map_err(|reason| anyhow!(reason)).with_context(failed)?;
-        let text = |key: &str| blob[key].as_str().unwrap_or_default().to_owned();
-        if text("schema").is_empty() {
-            bail!("{path}: a document has no schema");
-        }
-        if text("schema") == "olm.bundle" && !substitutes {
-            blob = json!({ "schema": "olm.bundle", "image": text("image") });
-        } else if is_yaml {
-            blob.sort_all_objects();
-        }
-        entries.push(blob);
+    let mut blobs = convert_template::blobs(vec![source], path).with_context(failed)?;
+    if is_yaml {
+        blobs.iter_mut().for_each(Json::sort_all_objects);
     }
-    let schema =
-        TYPES.iter().find(|(name, _)| *name == matches.command.name).map_or("", |(_, schema)| schema);
-    let mut template =
-        Map::from_iter([("schema".to_owned(), schema.into()), ("entries".to_owned(), Json::Array(entries))]);
-    if substitutes {
-        template.insert("substitutions".to_owned(), Json::Array(Vec::new()));
-    }
-    let template = Json::Object(template);
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    match format {
-        Format::Json => {
-            let mut text = Vec::new();
-            kube_yaml::go_json::write_in_order_with(&template, "    ", &mut text)?;
-            // Go escapes these characters because of their meaning in HTML. In JSON, they occur in strings only.
-            let text = String::from_utf8_lossy(&text);
-            writeln!(
-                out,
-                "{}",
-                text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
-            )?;
-        }
-        Format::Yaml => writeln!(out, "---\n{}", kube_yaml::emit(&template))?,
-    }
+    let text = output.template(&convert_template::template(kind, blobs))?;
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(Status::SUCCESS)
 }

@@ -1,0 +1,515 @@
+//! Signatures whose key is in a certificate that was issued for a moment ("keyless"): the certificate names who signed, and a log
+//! proves when. Nothing is asked of a server: the roots of certificates and the keys of logs are in a file.
+//!
+//! The proof that the certificate is in a log of certificates (SCT) is not verified.
+//!
+//! Source: `protos/sigstore_trustroot.proto` and `protos/sigstore_rekor.proto` of sigstore/protobuf-specs; `docs/oid-info.md` of
+//! sigstore/fulcio; `pkg/cosign/verify.go` of sigstore/cosign.
+
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, SignatureVerificationAlgorithm, UnixTime};
+use serde::Deserialize;
+use serde_json::Value;
+use webpki::{EndEntityCert, KeyUsage};
+
+use super::file;
+use super::verifying_key::{KeyError, Problem, VerifyingKey};
+use crate::layout::sha256;
+use crate::plain::io_error;
+
+/// Maximum size of a file with trusted roots, in bytes.
+const MAX_ROOTS: u64 = 4 << 20;
+/// Maximum number of certificates and keys in it.
+const MAX_ENTRIES: usize = 100;
+/// The extended key usage of certificates that sign code (RFC 5280).
+const CODE_SIGNING: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x03];
+/// The extension with alternative names (RFC 5280).
+const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 0x11];
+/// Fulcio's extension with the issuer of the identity token: as a string, and as bytes.
+const ISSUER: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, 0x08];
+const OLD_ISSUER: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, 0x01];
+/// The algorithms of certificates and of signatures with their keys.
+const CERTIFICATE_ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] = [
+    webpki::ring::ECDSA_P256_SHA256,
+    webpki::ring::ECDSA_P256_SHA384,
+    webpki::ring::ECDSA_P384_SHA256,
+    webpki::ring::ECDSA_P384_SHA384,
+];
+const SIGNATURE_ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] = [
+    webpki::ring::ECDSA_P256_SHA256,
+    webpki::ring::ECDSA_P384_SHA384,
+    webpki::ring::ECDSA_P384_SHA256,
+    webpki::ring::ED25519,
+];
+
+/// Who must have signed, and which certificates and logs are trusted.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    subject: String,
+    issuer: String,
+    roots: Vec<CertificateDer<'static>>,
+    intermediates: Vec<CertificateDer<'static>>,
+    logs: Vec<Log>,
+}
+
+/// A transparency log.
+#[derive(Debug, Clone)]
+struct Log {
+    /// Its id in hexadecimal digits.
+    id: String,
+    key: VerifyingKey,
+}
+
+/// An entry of a transparency log, with its promise to include it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LogEntry {
+    pub(crate) body: String,
+    pub(crate) time: i64,
+    pub(crate) index: i64,
+    /// The id of the log in hexadecimal digits.
+    pub(crate) log: String,
+    pub(crate) promise: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TrustedRoot {
+    #[serde(default)]
+    tlogs: Vec<TrustedLog>,
+    #[serde(default)]
+    certificate_authorities: Vec<Authority>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TrustedLog {
+    public_key: RawBytes,
+    log_id: LogId,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LogId {
+    key_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Authority {
+    cert_chain: Chain,
+}
+
+#[derive(Deserialize)]
+struct Chain {
+    certificates: Vec<RawBytes>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawBytes {
+    raw_bytes: String,
+}
+
+impl Identity {
+    /// Returns who must have signed: `subject` is the email address or the URI in the certificate, `issuer` the URL of the server that
+    /// vouched for it. The file `roots` is a `trusted_root.json` of sigstore.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] for other files.
+    pub fn read(subject: &str, issuer: &str, roots: &Path) -> Result<Self, KeyError> {
+        let error = |reason: String| KeyError::at(roots, reason);
+        let bytes = file::read(roots, MAX_ROOTS).map_err(|failure| error(io_error(&failure)))?;
+        let expected = "expected a trusted_root.json of sigstore";
+        let found: TrustedRoot =
+            serde_json::from_slice(&bytes).map_err(|failure| error(format!("{expected}: {failure}")))?;
+        let decode =
+            |text: &str| STANDARD.decode(text).map_err(|_| error(format!("{expected}: invalid base64")));
+        let (mut trusted, mut intermediates, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+        for Authority { cert_chain } in found.certificate_authorities.into_iter().take(MAX_ENTRIES) {
+            let mut chain = Vec::new();
+            for RawBytes { raw_bytes } in cert_chain.certificates.into_iter().take(MAX_ENTRIES) {
+                chain.push(CertificateDer::from(decode(&raw_bytes)?));
+            }
+            trusted.extend(chain.pop());
+            intermediates.extend(chain);
+        }
+        for TrustedLog { public_key, log_id } in found.tlogs.into_iter().take(MAX_ENTRIES) {
+            // Logs with keys of other types cannot be verified here: their entries are from an unknown log.
+            if let Some(key) = VerifyingKey::from_spki(&decode(&public_key.raw_bytes)?) {
+                logs.push(Log { id: hex(&decode(&log_id.key_id)?), key });
+            }
+        }
+        if trusted.is_empty() {
+            return Err(error("it contains no certificate authority".to_owned()));
+        }
+        if logs.is_empty() {
+            return Err(error("it contains no transparency log with a P-256 key".to_owned()));
+        }
+        let (subject, issuer) = (subject.to_owned(), issuer.to_owned());
+        Ok(Self { subject, issuer, roots: trusted, intermediates, logs })
+    }
+
+    /// Verifies that `signature` of `signed` was made with the key of `certificate`, which was issued to this identity and was valid
+    /// when the log recorded the signature. `hashed` is what the log recorded the digest of.
+    pub(crate) fn verify(
+        &self,
+        certificate: &CertificateDer<'_>,
+        chain: &[CertificateDer<'_>],
+        signed: &[u8],
+        hashed: &[u8],
+        signature: &[u8],
+        entry: Option<&LogEntry>,
+    ) -> Result<(), Problem> {
+        let parsed =
+            EndEntityCert::try_from(certificate).map_err(|error| Problem::Certificate(error.to_string()))?;
+        let entry = entry.ok_or(Problem::NotLogged)?;
+        self.verify_entry(entry, certificate, hashed, signature)?;
+        let time = u64::try_from(entry.time).map_err(|_| Problem::Log("its time is negative".to_owned()))?;
+        let anchors: Result<Vec<_>, _> = self.roots.iter().map(webpki::anchor_from_trusted_cert).collect();
+        let anchors = anchors.map_err(|error| Problem::Certificate(format!("of a trusted root: {error}")))?;
+        let intermediates: Vec<CertificateDer<'_>> =
+            self.intermediates.iter().cloned().chain(chain.iter().cloned()).collect();
+        parsed
+            .verify_for_usage(
+                &CERTIFICATE_ALGORITHMS,
+                &anchors,
+                &intermediates,
+                UnixTime::since_unix_epoch(Duration::from_secs(time)),
+                KeyUsage::required(CODE_SIGNING),
+                None,
+                None,
+            )
+            .map_err(|error| match error {
+                webpki::Error::CertExpired { .. } | webpki::Error::CertNotValidYet { .. } => Problem::Expired,
+                webpki::Error::UnknownIssuer => Problem::UntrustedIssuer,
+                error => Problem::Certificate(error.to_string()),
+            })?;
+        let names = Names::of(certificate)
+            .ok_or_else(|| Problem::Certificate("its extensions cannot be read".to_owned()))?;
+        if !names.subjects.contains(&self.subject) {
+            return Err(Problem::OtherIdentity(names.subjects.join(", ")));
+        }
+        if names.issuer.as_ref() != Some(&self.issuer) {
+            return Err(Problem::OtherIssuer(names.issuer.unwrap_or_default()));
+        }
+        let is_signed = SIGNATURE_ALGORITHMS
+            .iter()
+            .any(|algorithm| parsed.verify_signature(*algorithm, signed, signature).is_ok());
+        if is_signed { Ok(()) } else { Err(Problem::Tampered) }
+    }
+
+    /// Verifies that a trusted log recorded this signature.
+    fn verify_entry(
+        &self,
+        entry: &LogEntry,
+        certificate: &CertificateDer<'_>,
+        hashed: &[u8],
+        signature: &[u8],
+    ) -> Result<(), Problem> {
+        let LogEntry { body, time, index, log, promise } = entry;
+        let problem = |reason: &str| Problem::Log(reason.to_owned());
+        let known = self.logs.iter().filter(|known| known.id == *log);
+        if known.clone().next().is_none() {
+            return Err(problem("the log is not trusted"));
+        }
+        // As RFC 8785 sorts the keys. Neither value has characters that it escapes.
+        let promised =
+            format!(r#"{{"body":"{body}","integratedTime":{time},"logID":"{log}","logIndex":{index}}}"#);
+        if !known.clone().any(|known| known.key.verifies(promised.as_bytes(), promise)) {
+            return Err(problem("it is not signed by the log"));
+        }
+        let body = STANDARD.decode(body).ok().and_then(|body| serde_json::from_slice::<Value>(&body).ok());
+        let body = body.ok_or_else(|| problem("it is not JSON"))?;
+        let spec = &body["spec"];
+        let (logged, digest, key) = match body["kind"].as_str() {
+            Some("hashedrekord") => {
+                let signature = &spec["signature"];
+                (
+                    signature["content"].as_str(),
+                    &spec["data"]["hash"]["value"],
+                    &signature["publicKey"]["content"],
+                )
+            }
+            Some("dsse") => {
+                let signature = &spec["signatures"][0];
+                (signature["signature"].as_str(), &spec["payloadHash"]["value"], &signature["verifier"])
+            }
+            kind => {
+                let kind = kind.unwrap_or_default().chars().take(20).collect::<String>();
+                return Err(problem(&format!("unsupported type `{kind}`")));
+            }
+        };
+        let pem = key.as_str().and_then(|key| STANDARD.decode(key).ok());
+        let is_certificate = pem.is_some_and(|pem| {
+            CertificateDer::from_pem_slice(&pem).is_ok_and(|logged| logged == *certificate)
+        });
+        let is_signature = logged.is_some_and(|logged| logged == STANDARD.encode(signature));
+        if !is_signature || !is_certificate || *digest != sha256(hashed).digest() {
+            return Err(problem("it is about another signature"));
+        }
+        Ok(())
+    }
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}
+
+/// Whom a certificate was issued to, and who vouched for them.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Names {
+    subjects: Vec<String>,
+    issuer: Option<String>,
+}
+
+impl Names {
+    /// Reads the extensions of a certificate.
+    fn of(certificate: &[u8]) -> Option<Self> {
+        let mut outer = Der(certificate);
+        let mut outer = Der(outer.value(0x30)?);
+        let mut fields = Der(outer.value(0x30)?);
+        let mut names = Self::default();
+        while let Some((tag, value)) = fields.next() {
+            if tag != 0xa3 {
+                continue;
+            }
+            let mut extensions = Der(Der(value).value(0x30)?);
+            while let Some((0x30, extension)) = extensions.next() {
+                let mut extension = Der(extension);
+                let id = extension.value(0x06)?;
+                let mut value = extension.next()?;
+                // Whether it is critical.
+                if value.0 == 0x01 {
+                    value = extension.next()?;
+                }
+                let value = value.1;
+                let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+                match id {
+                    SUBJECT_ALT_NAME => {
+                        let mut alternatives = Der(Der(value).value(0x30)?);
+                        while let Some((tag, name)) = alternatives.next() {
+                            // An email address or a URI.
+                            if matches!(tag, 0x81 | 0x86) {
+                                names.subjects.extend(text(name));
+                            }
+                        }
+                    }
+                    ISSUER => names.issuer = text(Der(value).value(0x0c)?),
+                    OLD_ISSUER if names.issuer.is_none() => names.issuer = text(value),
+                    _ => {}
+                }
+            }
+        }
+        Some(names)
+    }
+}
+
+/// Values in distinguished encoding (X.690), one after the other.
+struct Der<'a>(&'a [u8]);
+
+impl<'a> Der<'a> {
+    /// Returns the tag and the content of the next value.
+    fn next(&mut self) -> Option<(u8, &'a [u8])> {
+        let (&[tag, first], rest) = self.0.split_first_chunk::<2>()?;
+        let (length, rest) = match first {
+            0..=0x7f => (usize::from(first), rest),
+            0x81..=0x83 => {
+                let (bytes, rest) = rest.split_at_checked(usize::from(first - 0x80))?;
+                (bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)), rest)
+            }
+            _ => return None,
+        };
+        let (value, rest) = rest.split_at_checked(length)?;
+        self.0 = rest;
+        Some((tag, value))
+    }
+
+    /// Returns the content of the next value, which has this tag.
+    fn value(&mut self, tag: u8) -> Option<&'a [u8]> {
+        self.next().filter(|(found, _)| *found == tag).map(|(_, value)| value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{
+        BasicConstraints, CertificateParams, CustomExtension, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+        PublicKeyData as _, SanType, date_time_ymd,
+    };
+    use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
+    use serde_json::json;
+
+    use super::*;
+
+    const SUBJECT: &str = "release@example.com";
+    const PROVIDER: &str = "https://accounts.example.com";
+
+    fn sign(key: &KeyPair, bytes: &[u8]) -> Vec<u8> {
+        let random = ring::rand::SystemRandom::new();
+        let pair =
+            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &key.serialize_der(), &random).unwrap();
+        pair.sign(&random, bytes).unwrap().as_ref().to_vec()
+    }
+
+    /// A certificate authority and a log.
+    struct World {
+        authority: CertificateParams,
+        authority_key: KeyPair,
+        log_key: KeyPair,
+        roots: tempfile::NamedTempFile,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let (authority_key, log_key) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
+            let mut authority = CertificateParams::new(Vec::new()).unwrap();
+            authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            let root = authority.self_signed(&authority_key).unwrap();
+            let trusted = json!({
+                "tlogs": [{
+                    "publicKey": { "rawBytes": STANDARD.encode(log_key.subject_public_key_info()) },
+                    "logId": { "keyId": STANDARD.encode("log") },
+                }],
+                "certificateAuthorities": [
+                    { "certChain": { "certificates": [{ "rawBytes": STANDARD.encode(root.der()) }] } },
+                ],
+            });
+            let roots = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(roots.path(), trusted.to_string()).unwrap();
+            Self { authority, authority_key, log_key, roots }
+        }
+
+        fn identity(&self, subject: &str, issuer: &str) -> Identity {
+            Identity::read(subject, issuer, self.roots.path()).unwrap()
+        }
+
+        /// Returns a certificate that is valid in 2026, and its key.
+        fn certificate(&self) -> (CertificateDer<'static>, KeyPair) {
+            let mut params = CertificateParams::new(Vec::new()).unwrap();
+            params.subject_alt_names = vec![SanType::Rfc822Name(SUBJECT.try_into().unwrap())];
+            params.extended_key_usages = vec![ExtendedKeyUsagePurpose::CodeSigning];
+            (params.not_before, params.not_after) = (date_time_ymd(2026, 1, 1), date_time_ymd(2027, 1, 1));
+            let length = u8::try_from(PROVIDER.len()).unwrap();
+            let provider = [&[0x0c, length], PROVIDER.as_bytes()].concat();
+            let extension = CustomExtension::from_oid_content(&[1, 3, 6, 1, 4, 1, 57264, 1, 8], provider);
+            params.custom_extensions = vec![extension];
+            let key = KeyPair::generate().unwrap();
+            let issuer = Issuer::new(self.authority.clone(), &self.authority_key);
+            (params.signed_by(&key, &issuer).unwrap().der().clone(), key)
+        }
+
+        /// Returns the entry of a signature at a time.
+        fn entry(
+            &self,
+            certificate: &CertificateDer<'_>,
+            signed: &[u8],
+            signature: &[u8],
+            time: i64,
+        ) -> LogEntry {
+            let pem = format!(
+                "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+                STANDARD.encode(certificate)
+            );
+            let body = json!({
+                "kind": "hashedrekord",
+                "spec": {
+                    "signature": {
+                        "content": STANDARD.encode(signature),
+                        "publicKey": { "content": STANDARD.encode(pem) },
+                    },
+                    "data": { "hash": { "value": sha256(signed).digest() } },
+                },
+            });
+            let (body, log, index) = (STANDARD.encode(body.to_string()), hex(b"log"), 7);
+            let promised =
+                format!(r#"{{"body":"{body}","integratedTime":{time},"logID":"{log}","logIndex":{index}}}"#);
+            LogEntry { body, time, index, log, promise: sign(&self.log_key, promised.as_bytes()) }
+        }
+    }
+
+    const IN_2026: i64 = 1_780_000_000;
+    const IN_2028: i64 = 1_840_000_000;
+
+    #[test]
+    fn each_failure_has_its_own_reason() {
+        let world = World::new();
+        let (certificate, key) = world.certificate();
+        let payload = b"payload";
+        let signature = sign(&key, payload);
+        let entry = world.entry(&certificate, payload, &signature, IN_2026);
+        let own = world.identity(SUBJECT, PROVIDER);
+        let verify = |identity: &Identity, payload: &[u8], entry: Option<&LogEntry>| {
+            identity.verify(&certificate, &[], payload, payload, &signature, entry)
+        };
+        assert_eq!(verify(&own, payload, Some(&entry)), Ok(()));
+        assert_eq!(verify(&own, payload, None), Err(Problem::NotLogged));
+        assert_eq!(
+            verify(&world.identity("eve@example.com", PROVIDER), payload, Some(&entry)),
+            Err(Problem::OtherIdentity(SUBJECT.to_owned()))
+        );
+        assert_eq!(
+            verify(&world.identity(SUBJECT, "https://evil.example.com"), payload, Some(&entry)),
+            Err(Problem::OtherIssuer(PROVIDER.to_owned()))
+        );
+        let late = world.entry(&certificate, payload, &signature, IN_2028);
+        assert_eq!(verify(&own, payload, Some(&late)), Err(Problem::Expired));
+        let backdated = LogEntry { time: IN_2026, ..late };
+        assert_eq!(
+            verify(&own, payload, Some(&backdated)),
+            Err(Problem::Log("it is not signed by the log".to_owned()))
+        );
+        assert_eq!(
+            verify(&own, b"changed", Some(&entry)),
+            Err(Problem::Log("it is about another signature".to_owned()))
+        );
+        let changed = world.entry(&certificate, b"changed", &signature, IN_2026);
+        assert_eq!(verify(&own, b"changed", Some(&changed)), Err(Problem::Tampered));
+        // Another authority with the same log.
+        let mut other = World::new();
+        other.log_key = KeyPair::from_pem(&world.log_key.serialize_pem()).unwrap();
+        let (foreign, foreign_key) = other.certificate();
+        let signature = sign(&foreign_key, payload);
+        let entry = other.entry(&foreign, payload, &signature, IN_2026);
+        let found = own.verify(&foreign, &[], payload, payload, &signature, Some(&entry));
+        assert!(matches!(found, Err(Problem::UntrustedIssuer | Problem::Certificate(_))), "{found:?}");
+        let unknown = LogEntry { log: hex(b"other"), ..entry };
+        let found = own.verify(&foreign, &[], payload, payload, &signature, Some(&unknown));
+        assert_eq!(found, Err(Problem::Log("the log is not trusted".to_owned())));
+    }
+
+    #[test]
+    fn certificates_that_are_cut_off_have_no_names() {
+        let (certificate, _) = World::new().certificate();
+        let names = Names::of(&certificate).unwrap();
+        assert_eq!(names.subjects, [SUBJECT]);
+        assert_eq!(names.issuer.as_deref(), Some(PROVIDER));
+        for length in 0..certificate.len() {
+            assert_eq!(Names::of(&certificate[..length]), None, "{length}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_not_trusted() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for (text, expected) in [
+            ("", "trusted_root.json"),
+            ("{}", "no certificate authority"),
+            (r#"{"certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"!"}]}}]}"#, "base64"),
+            (
+                r#"{"certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"AAAA"}]}}]}"#,
+                "no transparency log",
+            ),
+        ] {
+            std::fs::write(file.path(), text).unwrap();
+            let error = Identity::read("a", "b", file.path()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,624 @@
+//! Copying many images into one registry, layout or archive, with what refers to them: signatures, SBOMs, provenance.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
+
+use crate::blocking::blocking;
+use crate::layout::{
+    self, Artifact, Blob, Digest, DirectoryWriter, Document, Image, OciLayout, Platform, Wanted,
+};
+use crate::location::{Error, ImageLocation};
+use crate::reference::Reference;
+use crate::registry::{self, Options, Progress, Repository, Resolver};
+
+/// The tags of signatures, attestations and SBOMs that cosign derives from a digest.
+const COSIGN_TAGS: [&str; 3] = ["sig", "att", "sbom"];
+/// Maximum number of referrers of one image, at all depths together.
+const MAX_REFERRERS: usize = 1000;
+/// Maximum depth of referrers of referrers, such as the signature of an SBOM.
+const MAX_REFERRER_DEPTH: usize = 3;
+
+/// Copies images into one place. Layouts and archives are opened once for all images.
+#[derive(Debug)]
+pub struct Transfer {
+    options: Options,
+    resolver: Resolver,
+    /// Whether signatures and other referrers are copied.
+    referrers: bool,
+    /// The layouts and archives that were opened, by the place without a name.
+    sources: Mutex<BTreeMap<String, Arc<Opened>>>,
+    target: Option<LayoutTarget>,
+    known: HashMap<String, HashSet<String>>,
+}
+
+/// A layout that images are copied to.
+#[derive(Debug)]
+struct LayoutTarget {
+    path: PathBuf,
+    writer: Arc<DirectoryWriter>,
+    /// The names of what was copied, or was there.
+    names: Mutex<BTreeSet<String>>,
+}
+
+/// A layout or an archive that images are copied from.
+#[derive(Debug)]
+struct Opened {
+    layout: OciLayout,
+    /// What refers to a digest: names or digests.
+    referrers: BTreeMap<String, Vec<String>>,
+}
+
+/// What was copied for one image.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Transferred {
+    /// The digest of the image or index.
+    pub digest: String,
+    /// Whether the image was copied. Otherwise, it was there.
+    pub is_new: bool,
+    /// The number of signatures and other referrers that were copied.
+    pub new_referrers: usize,
+    /// The number of signatures and other referrers, copied or not.
+    pub referrers: usize,
+}
+
+/// How large an image is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Measured {
+    /// The digest of the image or index.
+    pub digest: String,
+    /// The sizes of its manifests and blobs, by digest.
+    pub blobs: BTreeMap<String, u64>,
+    /// The digests of those that the target lacks.
+    pub missing: BTreeSet<String>,
+}
+
+/// Where an image is read.
+enum Source {
+    Registry(Box<Repository>),
+    Layout { opened: Arc<Opened>, name: Option<String> },
+}
+
+/// Where an image is written.
+enum Sink {
+    Registry(Box<Repository>),
+    Layout { name: String },
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Transfer {
+    /// Returns a transfer; `referrers` is whether signatures and other referrers are copied with their images.
+    #[must_use]
+    pub fn new(options: Options, resolver: Resolver, referrers: bool) -> Self {
+        let (sources, known) = (Mutex::default(), HashMap::new());
+        Self { options, resolver, referrers, sources, target: None, known }
+    }
+
+    /// Makes the layout in the directory `path` the target of copies to that layout. What is copied stays there even if the transfer
+    /// ends early.
+    ///
+    /// # Errors
+    ///
+    /// As [`DirectoryWriter::open`].
+    pub async fn write_to(&mut self, path: &Path) -> Result<(), Error> {
+        let owned = path.to_owned();
+        let writer = blocking(move || DirectoryWriter::open(&owned)?.resumable()).await?;
+        self.target =
+            Some(LayoutTarget { path: path.to_owned(), writer: Arc::new(writer), names: Mutex::default() });
+        Ok(())
+    }
+
+    /// Omits layers that the layout or archive `place` lists for images of the same repository.
+    ///
+    /// # Errors
+    ///
+    /// Those of opening layouts and archives.
+    pub async fn omit(&mut self, place: &ImageLocation) -> Result<(), Error> {
+        let opened = self.open(place).await?;
+        let known = blocking(move || {
+            let mut known: HashMap<String, HashSet<String>> = HashMap::new();
+            for name in opened.layout.names() {
+                let Some(repository) = repository_of(name) else { continue };
+                let artifact = opened.layout.artifact(Some(name), &Wanted::Available)?;
+                let blobs = artifact.all_blobs().into_keys().map(str::to_owned);
+                known.entry(repository).or_default().extend(blobs);
+            }
+            Ok::<_, layout::Error>(known)
+        });
+        for (repository, blobs) in known.await? {
+            self.known.entry(repository).or_default().extend(blobs);
+        }
+        Ok(())
+    }
+
+    /// Returns the names of all images of a layout or an archive, without those of signatures and other referrers.
+    ///
+    /// # Errors
+    ///
+    /// Those of opening layouts and archives.
+    pub async fn names(&self, place: &ImageLocation) -> Result<Vec<String>, Error> {
+        let opened = self.open(place).await?;
+        let referrers: BTreeSet<&str> = opened.referrers.values().flatten().map(String::as_str).collect();
+        let names = opened.layout.names().filter(|name| !referrers.contains(name));
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    /// Returns the image at `place` for the platform of this program, without the bytes of layers.
+    ///
+    /// # Errors
+    ///
+    /// As [`ImageLocation::image`].
+    pub async fn image(&self, place: &ImageLocation) -> Result<Image, Error> {
+        match self.source(place).await? {
+            Source::Registry(repository) => Ok(repository.image(&Platform::default()).await?),
+            Source::Layout { opened, name } => {
+                Ok(blocking(move || opened.layout.image(name.as_deref(), &Platform::default())).await?)
+            }
+        }
+    }
+
+    /// Copies an image or an index with all of its images, byte for byte, and what refers to it. `whole` is whether layers are copied
+    /// that [`Transfer::omit`] would omit.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading and writing.
+    pub async fn copy(
+        &self,
+        from: &ImageLocation,
+        to: &ImageLocation,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<Transferred, Error> {
+        let source = self.source(from).await?;
+        let sink = self.sink(to, from).await?;
+        let (root, children) = source.root().await?;
+        let digest = root.to_string();
+        let is_new = self.copy_one(&source, &sink, &root, whole, progress).await?;
+        let mut done = Transferred { digest, is_new, ..Transferred::default() };
+        if self.referrers {
+            self.copy_referrers(&source, &sink, root, children, progress, &mut done).await?;
+        }
+        Ok(done)
+    }
+
+    /// Returns the sizes of the manifests and blobs of an image, by digest. Only manifests are transferred.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub async fn size(&self, place: &ImageLocation) -> Result<BTreeMap<String, u64>, Error> {
+        let artifact = self.source(place).await?.artifact().await?;
+        let all = artifact.all_blobs().into_values().chain(artifact.all_manifests());
+        Ok(all.map(|blob| (blob.digest().to_string(), blob.size())).collect())
+    }
+
+    /// Copies what refers to an image that was copied before, and returns the number of referrers. A place without a name gets that of
+    /// `from`.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading and writing.
+    pub async fn copy_referrers_of(
+        &mut self,
+        from: &ImageLocation,
+        to: &ImageLocation,
+        progress: &Progress,
+    ) -> Result<usize, Error> {
+        let source = self.source(from).await?;
+        let (root, children) = source.root().await?;
+        let digests = children.iter().chain([&root]);
+        let found: Vec<Vec<String>> = stream::iter(digests)
+            .map(|digest| source.referrers(digest, true))
+            .buffered(self.options.parallel.get())
+            .try_collect()
+            .await?;
+        if found.iter().all(Vec::is_empty) {
+            return Ok(0);
+        }
+        let to = match (to, &source) {
+            (ImageLocation::Directory(path, None), Source::Registry(repository)) => {
+                ImageLocation::Directory(path.clone(), Some(repository.reference().to_string()))
+            }
+            (ImageLocation::Directory(path, None), Source::Layout { name, .. }) => {
+                ImageLocation::Directory(path.clone(), name.clone())
+            }
+            (to, _) => to.clone(),
+        };
+        if let ImageLocation::Directory(path, _) = &to {
+            self.write_to(path).await?;
+        }
+        let sink = self.sink(&to, from).await?;
+        let mut done = Transferred::default();
+        self.copy_referrers(&source, &sink, root, children, progress, &mut done).await?;
+        if let Some(target) = self.target.take() {
+            blocking(move || target.writer.close()).await?;
+        }
+        Ok(done.referrers)
+    }
+
+    /// Returns how large an image is, and what `to` lacks of it. Only manifests are transferred.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub async fn measure(&self, from: &ImageLocation, to: &ImageLocation) -> Result<Measured, Error> {
+        let source = self.source(from).await?;
+        let (root, _) = source.root().await?;
+        let artifact = source.artifact().await?;
+        let all: Vec<Blob> =
+            artifact.all_blobs().into_values().chain(artifact.all_manifests()).cloned().collect();
+        let blobs: BTreeMap<String, u64> =
+            all.iter().map(|blob| (blob.digest().to_string(), blob.size())).collect();
+        let is_missing: Vec<(String, bool)> = match to {
+            ImageLocation::Registry(reference) => {
+                let target = Repository::for_reading(reference, &self.options, &self.resolver).await?;
+                if target.find(version_of(reference)).await?.as_deref() == Some(root.as_ref()) {
+                    Vec::new()
+                } else {
+                    let (target, parallel) = (&target, self.options.parallel.get());
+                    stream::iter(all)
+                        .map(|blob| async move {
+                            Ok::<_, Error>((blob.digest().to_string(), !target.stores(&blob).await?))
+                        })
+                        .buffer_unordered(parallel)
+                        .try_collect()
+                        .await?
+                }
+            }
+            _ => match &self.target {
+                Some(target) => {
+                    let repository = to.image_name().and_then(repository_of).unwrap_or_default();
+                    let known = self.known.get(&repository);
+                    let is_known =
+                        |blob: &Blob| known.is_some_and(|known| known.contains(blob.digest().as_ref()));
+                    let all: Vec<Blob> = all.into_iter().filter(|blob| !is_known(blob)).collect();
+                    let writer = Arc::clone(&target.writer);
+                    let check = move || {
+                        all.iter()
+                            .map(|blob| (blob.digest().to_string(), !writer.has(blob)))
+                            .collect::<Vec<_>>()
+                    };
+                    blocking(check).await
+                }
+                None => all.iter().map(|blob| (blob.digest().to_string(), true)).collect(),
+            },
+        };
+        let missing = is_missing.into_iter().filter_map(|(digest, missing)| missing.then_some(digest));
+        Ok(Measured { digest: root.to_string(), blobs, missing: missing.collect() })
+    }
+
+    /// Ends the transfer: the layout lists everything that was copied. With `archive`, what was copied becomes an OCI archive.
+    ///
+    /// # Errors
+    ///
+    /// Those of writing layouts and archives.
+    pub async fn finish(self, archive: Option<PathBuf>) -> Result<(), Error> {
+        let Some(LayoutTarget { path, writer, names }) = self.target else { return Ok(()) };
+        let names = names.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let finish = move || {
+            writer.close()?;
+            match archive {
+                Some(archive) => layout::pack(&path, &names, &archive),
+                None => Ok(()),
+            }
+        };
+        Ok(blocking(finish).await?)
+    }
+
+    /// Opens a layout or an archive, once.
+    async fn open(&self, place: &ImageLocation) -> Result<Arc<Opened>, Error> {
+        let (key, path, is_archive) = match place {
+            ImageLocation::Directory(path, _) => (format!("oci:{}", path.display()), path.clone(), false),
+            ImageLocation::Archive(path, _) => {
+                (format!("oci-archive:{}", path.display()), path.clone(), true)
+            }
+            _ => return Err(Error::NotALayout { place: place.to_string() }),
+        };
+        if let Some(opened) = locked(&self.sources).get(&key) {
+            return Ok(Arc::clone(opened));
+        }
+        let open = move || {
+            let layout =
+                if is_archive { layout::open_archive(&path)? } else { layout::open_directory(&path)? };
+            let referrers = layout.referrers();
+            Ok::<_, layout::Error>(Arc::new(Opened { layout, referrers }))
+        };
+        let opened = blocking(open).await?;
+        locked(&self.sources).insert(key, Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    async fn source(&self, place: &ImageLocation) -> Result<Source, Error> {
+        if let ImageLocation::Registry(reference) = place {
+            let repository = Repository::for_reading(reference, &self.options, &self.resolver).await?;
+            return Ok(Source::Registry(Box::new(repository)));
+        }
+        let opened = self.open(place).await?;
+        let name = opened.layout.name_of(place.image_name())?.map(str::to_owned);
+        Ok(Source::Layout { opened, name: name.or_else(|| place.image_name().map(str::to_owned)) })
+    }
+
+    async fn sink(&self, to: &ImageLocation, from: &ImageLocation) -> Result<Sink, Error> {
+        match to {
+            ImageLocation::Registry(reference) => {
+                let other = match from {
+                    ImageLocation::Registry(reference) => Some(reference),
+                    _ => None,
+                };
+                let target = Repository::for_copying(reference, other, &self.options, &self.resolver).await?;
+                Ok(Sink::Registry(Box::new(target)))
+            }
+            place => Ok(Sink::Layout { name: place.image_name().unwrap_or("latest").to_owned() }),
+        }
+    }
+
+    /// Copies one image or referrer, and returns whether it was not there.
+    async fn copy_one(
+        &self,
+        source: &Source,
+        sink: &Sink,
+        root: &Digest,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<bool, Error> {
+        match sink {
+            Sink::Registry(target) => {
+                let found = target.find(version_of(target.reference())).await?;
+                if found.as_deref() == Some(root.as_ref()) {
+                    return Ok(false);
+                }
+                let artifact = source.artifact().await?;
+                let from = match source {
+                    Source::Registry(repository) => Some(&**repository),
+                    Source::Layout { .. } => None,
+                };
+                target.push(&artifact, from, progress).await?;
+                Ok(true)
+            }
+            Sink::Layout { name } => {
+                let Some(target) = &self.target else {
+                    return Err(Error::NotALayout { place: name.clone() });
+                };
+                let artifact = source.artifact().await?;
+                let is_new = self.add(target, artifact, source, name, whole, progress).await?;
+                locked(&target.names).insert(name.clone());
+                Ok(is_new)
+            }
+        }
+    }
+
+    /// Adds an image to the layout, blob by blob, and returns whether it was not there.
+    async fn add(
+        &self,
+        target: &LayoutTarget,
+        artifact: Artifact,
+        source: &Source,
+        name: &str,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<bool, Error> {
+        let known = self.known.get(&repository_of(name).unwrap_or_default()).filter(|_| !whole);
+        let omitted = |blob: &Blob| {
+            !layout::is_image_config(blob.descriptor().media_type())
+                && known.is_some_and(|known| known.contains(blob.digest().as_ref()))
+        };
+        let blobs: Vec<Blob> =
+            artifact.all_blobs().into_values().filter(|blob| !omitted(blob)).cloned().collect();
+        let (writer, image_name) = (Arc::clone(&target.writer), name.to_owned());
+        let (artifact, missing) = blocking(move || {
+            let missing: Vec<Blob> = blobs.into_iter().filter(|blob| !writer.has(blob)).collect();
+            let manifests = artifact.all_manifests();
+            let is_there = missing.is_empty()
+                && writer.find(&image_name).is_some_and(|found| found.digest() == artifact.digest())
+                && manifests.into_iter().all(|manifest| writer.has(manifest));
+            (artifact, (!is_there).then_some(missing))
+        })
+        .await;
+        let Some(missing) = missing else { return Ok(false) };
+        let parallel = self.options.parallel.get();
+        let mut fetched = stream::iter(missing)
+            .map(|blob| async move {
+                match source {
+                    Source::Registry(repository) => repository.fetch(&blob, progress).await,
+                    Source::Layout { .. } => Ok(blob),
+                }
+            })
+            .buffer_unordered(parallel);
+        let mut adding = FuturesUnordered::new();
+        let added = loop {
+            tokio::select! {
+                Some(blob) = fetched.next(), if adding.len() < parallel => match blob {
+                    Ok(blob) => {
+                        let writer = Arc::clone(&target.writer);
+                        adding.push(blocking(move || writer.add(&blob)));
+                    }
+                    Err(error) => break Err(Error::from(error)),
+                },
+                Some(added) = adding.next() => if let Err(error) = added {
+                    break Err(error.into());
+                },
+                else => break Ok(()),
+            }
+        };
+        while adding.next().await.is_some() {}
+        added?;
+        let (writer, name) = (Arc::clone(&target.writer), name.to_owned());
+        blocking(move || writer.add_image(&artifact, &name)).await?;
+        Ok(true)
+    }
+
+    /// Copies what refers to an image, to the images of an index, and to these referrers.
+    async fn copy_referrers(
+        &self,
+        source: &Source,
+        sink: &Sink,
+        root: Digest,
+        children: Vec<Digest>,
+        progress: &Progress,
+        done: &mut Transferred,
+    ) -> Result<(), Error> {
+        let mut seen: HashSet<String> = HashSet::new();
+        let mut level: Vec<Digest> = children.into_iter().chain([root]).collect();
+        for depth in 0..MAX_REFERRER_DEPTH {
+            let found: Vec<Vec<String>> = stream::iter(level)
+                .map(|digest| async move { source.referrers(&digest, depth == 0).await })
+                .buffered(self.options.parallel.get())
+                .try_collect()
+                .await?;
+            level = Vec::new();
+            // One after the other: some of them change the same list of referrers.
+            for version in found.into_iter().flatten() {
+                if seen.len() >= MAX_REFERRERS || !seen.insert(version.clone()) {
+                    continue;
+                }
+                let (source, sink) = (source.at(&version), sink.at(&version));
+                let (digest, _) = source.root().await?;
+                done.referrers += 1;
+                if self.copy_one(&source, &sink, &digest, true, progress).await? {
+                    done.new_referrers += 1;
+                }
+                level.push(digest);
+            }
+            if level.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Source {
+    /// Returns the digest, and the digests of what an index lists.
+    async fn root(&self) -> Result<(Digest, Vec<Digest>), Error> {
+        let children = |document: Document| {
+            document.manifests.iter().map(|child| child.digest().clone()).collect::<Vec<_>>()
+        };
+        match self {
+            Self::Registry(repository) => {
+                let manifest = repository.manifest(repository.reference()).await?;
+                let document = repository.document(&manifest, &repository.reference().to_string())?;
+                Ok((manifest.digest().clone(), children(document)))
+            }
+            Self::Layout { opened, name } => {
+                let (opened, name) = (Arc::clone(opened), name.clone());
+                let root = move || {
+                    let artifact = opened.layout.artifact(name.as_deref(), &Wanted::Available)?;
+                    let children = artifact.children().iter().map(|child| child.digest().clone());
+                    Ok::<_, layout::Error>((artifact.digest().clone(), children.collect()))
+                };
+                Ok(blocking(root).await?)
+            }
+        }
+    }
+
+    /// Returns the image, or the index with all of its images.
+    async fn artifact(&self) -> Result<Artifact, Error> {
+        match self {
+            Self::Registry(repository) => Ok(repository.artifact(&Wanted::All).await?),
+            Self::Layout { opened, name } => {
+                let (opened, name) = (Arc::clone(opened), name.clone());
+                Ok(blocking(move || opened.layout.artifact(name.as_deref(), &Wanted::All)).await?)
+            }
+        }
+    }
+
+    /// Returns the tags or digests of what refers to `digest`; with `tags`, also of what cosign names after it.
+    async fn referrers(&self, digest: &Digest, tags: bool) -> Result<Vec<String>, registry::Error> {
+        match self {
+            Self::Registry(repository) => {
+                let referrers = repository.referrers(digest).await?;
+                let mut found: Vec<String> = referrers.into_iter().map(|referrer| referrer.digest).collect();
+                for kind in COSIGN_TAGS.into_iter().filter(|_| tags) {
+                    let tag = format!("{}.{kind}", digest.as_ref().replace(':', "-"));
+                    if repository.find(&tag).await?.is_some() {
+                        found.push(tag);
+                    }
+                }
+                Ok(found)
+            }
+            Self::Layout { opened, name } => {
+                let own = name.as_deref().and_then(repository_of);
+                let named = opened.referrers.get(digest.as_ref()).into_iter().flatten();
+                // What has no repository belongs to all.
+                let named = named.filter(|name| {
+                    let other = repository_of(name);
+                    other.is_none() || other == own
+                });
+                Ok(named.map(|name| version_in(name)).collect())
+            }
+        }
+    }
+
+    /// Returns the same repository at another tag or digest.
+    fn at(&self, version: &str) -> Self {
+        match self {
+            Self::Registry(repository) => Self::Registry(Box::new(repository.at(version))),
+            Self::Layout { opened, name } => {
+                let named = name.as_deref().and_then(|name| name.parse::<Reference>().ok());
+                let named = named.map(|reference| reference.at(version).to_string());
+                let known = named.filter(|named| opened.layout.names().any(|name| name == named));
+                Self::Layout {
+                    opened: Arc::clone(opened),
+                    name: Some(known.unwrap_or_else(|| version.to_owned())),
+                }
+            }
+        }
+    }
+}
+
+impl Sink {
+    /// Returns the same repository at another tag or digest.
+    fn at(&self, version: &str) -> Self {
+        match self {
+            Self::Registry(repository) => Self::Registry(Box::new(repository.at(version))),
+            Self::Layout { name } => Self::Layout {
+                name: match name.parse::<Reference>() {
+                    Ok(reference) => reference.at(version).to_string(),
+                    Err(_) => version.to_owned(),
+                },
+            },
+        }
+    }
+}
+
+/// Returns registry and repository of the name of an image in a layout.
+fn repository_of(name: &str) -> Option<String> {
+    let reference: Reference = name.parse().ok().filter(|_| name.contains('/'))?;
+    Some(format!("{}/{}", reference.registry(), reference.repository()))
+}
+
+/// Returns the tag or digest in the name of a referrer in a layout.
+fn version_in(name: &str) -> String {
+    match name.parse::<Reference>() {
+        Ok(reference) if name.contains('/') => reference.version().to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+/// Returns what an image is written as: its tag, or else its digest.
+fn version_of(reference: &Reference) -> &str {
+    reference.tag().unwrap_or_else(|| reference.version())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_a_repository_and_a_version() {
+        let digest = format!("sha256:{}", "ab".repeat(32));
+        let name = format!("quay.io/org/app@{digest}");
+        assert_eq!(repository_of(&name).as_deref(), Some("quay.io/org/app"));
+        assert_eq!(version_in(&name), digest);
+        assert_eq!(version_in("quay.io/org/app:sha256-x.sig"), "sha256-x.sig");
+        assert_eq!((repository_of(&digest), version_in(&digest)), (None, digest));
+    }
+}
