@@ -6,7 +6,7 @@ SHELL := /usr/bin/env bash -o pipefail
 
 # Version of the operator and its bundle.
 VERSION ?= 0.0.1
-# Channels of the bundle, comma-separated, and the one that a subscription without a channel follows.
+# Channels of the bundle (comma-separated), and the default channel.
 CHANNELS ?= stable
 DEFAULT_CHANNEL ?= stable
 # Image names: common prefix, operator, bundle, catalog, operand.
@@ -27,11 +27,11 @@ TARGET ?= $(shell uname -m)-unknown-linux-musl
 BIN := target/$(TARGET)/debug
 DIST := target/$(TARGET)/dist
 # Programs at a fixed address, as Go's are: without 28,000 relocations, each start touches a quarter of the pages less.
-DIST_RUSTFLAGS := ["-Crelocation-model=static", "-Clink-arg=-T.cargo/no-unwind-tables.ld"]
+DIST_RUSTFLAGS := ["-Crelocation-model=static"]
 BUNDLE_TOOL := $(BIN)/bundle-tool
 OPERATOR := $(BIN)/memcached-operator
 # Everything that `make generate` writes and git keeps.
-GENERATED := config bundle bundle.Dockerfile catalog docs/rules
+GENERATED := config bundle bundle.Dockerfile catalog docs/rules docs/reference
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -45,7 +45,7 @@ build: musl ## Build both programs for development (static, fast to build)
 	$(CARGO) build --locked --target $(TARGET)
 
 # With the page of `preview`, if `make web` has built it.
-PAGE = $(if $(wildcard web/dist/index.html),--features bundle-tool/page)
+PAGE = $(if $(wildcard web/dist/index.html),--features olm-bundle-tool/page)
 .PHONY: dist
 dist: musl ## Build both programs for release into target/dist (static, optimized as a whole)
 	$(CARGO) build --profile dist --locked --target $(TARGET) $(PAGE) --config 'target.$(TARGET).rustflags=$(DIST_RUSTFLAGS)'
@@ -90,8 +90,18 @@ catalog: bundle ## Add the bundle to the file-based catalog in catalog/
 	$(BUNDLE_TOOL) catalog add catalog bundle --image $(BUNDLE_IMG)
 
 .PHONY: docs
-docs: build ## Generate the rule reference, docs/rules/
+docs: build ## Generate the references of rules and commands, docs/rules/ and docs/reference/
 	$(BUNDLE_TOOL) rules --output-dir docs/rules
+	$(BUNDLE_TOOL) man --markdown docs/reference
+
+# Where links that leave docs/ lead on the site. Without it, they are plain text.
+REPOSITORY_URL ?=
+MDBOOK ?= mdbook
+.PHONY: docs-site
+docs-site: ## Build the documentation as a site in target/docs-site/book (needs mdBook)
+	@command -v $(MDBOOK) >/dev/null || { echo "mdBook is not installed: cargo install --locked mdbook --version 0.4.52"; exit 1; }
+	@docs/site.sh target/docs-site "$(REPOSITORY_URL)"
+	$(MDBOOK) build target/docs-site
 
 .PHONY: generate
 generate: manifests catalog docs ## Generate everything that is generated and committed
@@ -195,12 +205,12 @@ bench-validate: dist ## Measure validate on every bundle directory of CORPUS, on
 	python3 e2e/bench-validate.py target/dist/bundle-tool $(CORPUS)
 
 .PHONY: bench-operator
-bench-operator: dist ## Measure 1,000 and 5,000 Memcacheds on the control plane of KUBECONFIG (docs/performance.md)
+bench-operator: dist ## Measure 1,000 and 5,000 Memcacheds on the control plane of KUBECONFIG (docs/internals/performance.md)
 	$(CARGO) build --release --locked -p e2e --bin bench-operator --bin bench-manager
 	target/release/bench-operator $(BENCH)
 
 .PHONY: bench-serve
-bench-serve: dist ## Measure serve beside opm serve on the catalog directory CATALOG (docs/performance.md)
+bench-serve: dist ## Measure serve beside opm serve on the catalog directory CATALOG (docs/internals/performance.md)
 	$(CARGO) run --release --locked -p e2e --bin bench-serve -- $(CATALOG) $(BENCH)
 
 .PHONY: demo
@@ -209,7 +219,15 @@ demo: build ## Run the whole path with a registry on loopback, without a cluster
 
 .PHONY: package
 package: ## Check that every library crate can be published, without publishing it
-	$(CARGO) publish --dry-run --locked --allow-dirty --no-verify --workspace --exclude bundle-tool --exclude memcached-operator --exclude e2e --exclude test-support
+	$(CARGO) publish --dry-run --locked --allow-dirty --no-verify --workspace --exclude memcached-operator --exclude e2e --exclude test-support
+
+##@ Release
+
+# What a release is built for; by default, all that this machine can build.
+RELEASE_TARGETS ?= $(shell packaging/build)
+.PHONY: release
+release: ## Build and pack a release for RELEASE_TARGETS in target/release-files, without uploading it; REPOSITORY is its URL
+	packaging/release target/release-files $(foreach target,$(RELEASE_TARGETS),$(target)=$$(packaging/build $(target)))
 
 ##@ Images
 

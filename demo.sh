@@ -54,7 +54,7 @@ say "Digests, the same on every machine:"
 for image in operator bundle catalog; do printf '  %-9s %s\n' "$image" "$(digest "$work/$image.pushed")"; done
 cat <<'NEXT'
 
-Next, on a cluster with OLM and a registry that it pulls from (README.md, "On a cluster"):
+Next, on a cluster with OLM and a registry that it pulls from (docs/how-to/example-on-cluster.md):
   make image-push bundle bundle-push catalog catalog-push IMG=... BUNDLE_IMG=... CATALOG_IMG=...
   kubectl create namespace memcached
   kubectl apply -n memcached -f docs/install.yaml     # with your catalog image in it

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-// An allocator without C code. It has a single lock; docs/performance.md counts how often threads wait for it.
+// An allocator without C code. It has a single lock; docs/internals/performance.md counts how often threads wait for it.
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 

@@ -14,7 +14,7 @@ pub const PREDICATE_ANNOTATION: &str = "in-toto.io/predicate-type";
 /// The type of SLSA's predicate.
 pub const PREDICATE_TYPE: &str = "https://slsa.dev/provenance/v1";
 
-/// What the parameters of a build mean: `docs/images.md` documents it. Other parameters need another UUID.
+/// What the parameters of a build mean: `docs/how-to/sign.md` documents it. Other parameters need another UUID.
 const BUILD_TYPE: &str = "urn:uuid:0739581f-ffc9-4de9-9b96-5c3f709df276";
 /// Who built the image: this tool, wherever it runs.
 const BUILDER: &str = "urn:uuid:7a66b7cd-fd28-4b02-a99c-473cfca2a14b";

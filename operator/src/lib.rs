@@ -11,7 +11,7 @@ use operator_runtime::Operator;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use controller::memcached::Owned;
+use controller::memcached::{MemcachedController, Owned};
 
 /// Options of the operator itself: flags of `run` and of `manifests`.
 #[derive(clap::Args, Clone, Debug)]
@@ -37,10 +37,7 @@ pub fn operator(args: &Args) -> Operator {
     Operator::new(IDENTITY)
         // Memcached
         .crd(api::memcached::crd())
-        .controller(controller::memcached::MemcachedController {
-            image: args.memcached_image.clone(),
-            owned: args.owned,
-        })
+        .controller(|watches| MemcachedController::new(watches, &args.memcached_image, args.owned))
         .env("MEMCACHED_IMAGE", &args.memcached_image)
         .webhook(webhook::memcached::defaulting())
         .webhook(webhook::memcached::validation())

@@ -13,7 +13,7 @@ use memcached_operator::api::memcached::{Memcached, MemcachedSpec};
 use memcached_operator::controller::memcached::{MemcachedController, Owned};
 use memcached_operator::{Args, IDENTITY, operator};
 use operator_runtime::context::Platform;
-use operator_runtime::testing::{self, Scenario};
+use operator_runtime::testing::{Scenario, TestController};
 use serde_json::{Value, json};
 
 const IMAGE: &str = "registry.example.com/memcached:1.6";
@@ -28,12 +28,12 @@ fn memcached(size: i32) -> Memcached {
     memcached
 }
 
-fn controller(owned: Owned) -> MemcachedController {
-    MemcachedController { image: IMAGE.to_owned(), owned }
+fn controller(owned: Owned) -> TestController<MemcachedController> {
+    TestController::new(|watches| MemcachedController::new(watches, IMAGE, owned))
 }
 
 fn children(owned: Owned, memcached: &Memcached) -> Vec<Value> {
-    testing::desired(&controller(owned), memcached, &IDENTITY).unwrap()
+    controller(owned).applied(memcached, &IDENTITY).unwrap()
 }
 
 fn arguments(change: impl FnOnce(&mut MemcachedSpec)) -> Vec<Value> {
@@ -45,8 +45,8 @@ fn arguments(change: impl FnOnce(&mut MemcachedSpec)) -> Vec<Value> {
 
 #[test]
 fn objects_are_applied_as_in_the_snapshots() {
-    let controller = MemcachedController { image: "r.io/memcached:1.6".to_owned(), owned: Owned::All };
-    let objects = testing::desired(&controller, &memcached(3), &IDENTITY).unwrap();
+    let new = |watches: &mut _| MemcachedController::new(watches, "r.io/memcached:1.6", Owned::All);
+    let objects = TestController::new(new).applied(&memcached(3), &IDENTITY).unwrap();
     for (name, object) in ["deployment", "service", "disruption_budget"].iter().zip(objects) {
         insta::assert_yaml_snapshot!(*name, object);
     }
@@ -71,12 +71,12 @@ fn spec_values_all_change_the_deployment_and_are_covered_by_digests() {
         |spec| spec.memory_limit = Some("192Mi".into()),
         |spec| drop(spec.node_selector.insert("a".into(), "b".into())),
     ];
-    assert!(testing::is_covered(&controller(Owned::All), &base, &IDENTITY));
+    assert!(controller(Owned::All).is_covered(&base, &IDENTITY));
     for (index, change) in changes.into_iter().enumerate() {
         let mut other = base.clone();
         change(&mut other.spec);
         assert_ne!(children(Owned::All, &base)[0], children(Owned::All, &other)[0], "change {index}");
-        assert!(testing::is_covered(&controller(Owned::All), &other, &IDENTITY), "change {index}");
+        assert!(controller(Owned::All).is_covered(&other, &IDENTITY), "change {index}");
     }
 }
 
@@ -85,7 +85,7 @@ fn cluster_may_assign_the_user_id() {
     let context = |openshift| {
         let platform = Platform::openshift(openshift);
         let controller = controller(Owned::Deployment);
-        let objects = testing::desired_on(&controller, &memcached(3), &IDENTITY, platform).unwrap();
+        let objects = controller.applied_on(&memcached(3), &IDENTITY, platform).unwrap();
         let pod = &objects[0]["spec"]["template"]["spec"];
         (pod["securityContext"].clone(), pod["containers"][0]["securityContext"].clone())
     };
@@ -116,7 +116,7 @@ fn invalid_spec_that_the_schema_accepts_names_the_field() {
     let invalid = |change: fn(&mut MemcachedSpec)| {
         let mut memcached = memcached(1);
         change(&mut memcached.spec);
-        testing::desired(&controller(Owned::All), &memcached, &IDENTITY).unwrap_err().to_string()
+        controller(Owned::All).applied(&memcached, &IDENTITY).unwrap_err().to_string()
     };
     let key = invalid(|spec| drop(spec.node_selector.insert("a b".into(), String::new())));
     assert!(key.contains("spec.nodeSelector: invalid label key `a b`"), "{key}");

@@ -32,7 +32,7 @@ pub(crate) struct Cleanup {
     /// Delete the `OperatorGroup`, if `run bundle` created it and no other subscription needs it
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     delete_operator_groups: bool,
-    /// Maximum time for all deletions
+    /// Time limit for all deletions
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -63,7 +63,7 @@ impl Cleanup {
         if plan.deletes_extension() && !self.delete_crds {
             bail!(
                 "OLM v1 deletes the CRDs of {} and all of their objects together with its ClusterExtension, so \
-                 nothing was deleted; use --delete-crds to delete them",
+                 nothing was deleted; pass --delete-crds to delete them",
                 self.package
             );
         }

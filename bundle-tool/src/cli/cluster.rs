@@ -42,7 +42,7 @@ pub(crate) struct Connection {
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Cluster options")]
 pub(crate) struct ReadTimeout {
-    /// Maximum time for reading the cluster
+    /// Time limit for reading the cluster
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
     timeout: Duration,
 }

@@ -18,7 +18,7 @@ Examples:
   bundle-tool completions zsh > \"${fpath[1]}/_bundle-tool\"
   bundle-tool completions fish > ~/.config/fish/completions/bundle-tool.fish")]
 pub(crate) struct Completions {
-    /// Shell
+    /// Shell to print completions for
     #[arg(value_name = "SHELL", value_enum)]
     shell: Shell,
 }

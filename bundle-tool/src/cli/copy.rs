@@ -34,7 +34,7 @@ pub(crate) struct Copy {
     /// Image to copy
     #[arg(value_name = "SOURCE")]
     from: ImageLocation,
-    /// Where to write it
+    /// Where to copy it to
     #[arg(value_name = "TARGET")]
     to: ImageLocation,
     /// Copy only the image for this platform [default: all platforms]

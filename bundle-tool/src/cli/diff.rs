@@ -30,7 +30,7 @@ use olm_model::read;
   bundle-tool diff bundle-0.0.1 bundle-0.0.2
 
   # Report every change that OLM v1 rejects
-  bundle-tool diff --strict registry.example.com/my-operator-bundle:v1 bundle
+  bundle-tool diff --all-crd-changes registry.example.com/my-operator-bundle:v1 bundle
 
   # Validate the objects of a cluster against both versions
   kubectl get memcacheds -A -o yaml |
@@ -53,12 +53,12 @@ pub(crate) struct Diff {
     /// Channel of the catalog to compare [default: all]
     #[arg(long, value_name = "NAME", conflicts_with = "old")]
     channel: Option<String>,
-    /// Report every change of a CRD that the check of OLM v1 rejects, including those that do not affect existing objects, and
-    /// those of served versions that a conversion webhook of the CSV converts
+    /// Report every CRD change that OLM v1 rejects, even if it cannot affect existing objects or a conversion webhook
+    /// handles it
     #[arg(long)]
-    strict: bool,
-    /// Versions that objects are stored in (`status.storedVersions` of the installed CRDs); as `CRD=VERSION` where several CRDs
-    /// have the version [default: the old storage version]
+    all_crd_changes: bool,
+    /// Versions in which objects are stored on the cluster (`status.storedVersions` of the CRD); as `CRD=VERSION` where
+    /// several CRDs have the version [default: the old storage version]
     #[arg(long, value_delimiter = ',', value_name = "VERSION", conflicts_with = "catalog")]
     stored_versions: Vec<String>,
     #[command(flatten)]
@@ -99,7 +99,7 @@ impl Diff {
             writeln!(stderr(), "{WARNING} {count} not validated: the cost limit was exceeded")?;
         }
         let stored_versions = stored_versions(&self.stored_versions, &old)?;
-        let options = olm_diff::Options { strict: self.strict, stored_versions };
+        let options = olm_diff::Options { strict: self.all_crd_changes, stored_versions };
         let mut difference = olm_diff::compare(old, new, &options);
         difference.objects = objects;
         let mut out = io::BufWriter::new(stdout().lock());
@@ -111,7 +111,7 @@ impl Diff {
             }
         }
         out.flush()?;
-        let breaks = if self.strict {
+        let breaks = if self.all_crd_changes {
             difference.breaks_crds() || !difference.immutable_fields.is_empty()
         } else {
             difference.breaks()
@@ -133,7 +133,7 @@ impl Diff {
         }
         let (mut packages, _) = resolve(&blobs);
         load::select([&mut packages], self.versions.package.as_deref())?;
-        let options = olm_diff::Options { strict: self.strict, ..olm_diff::Options::default() };
+        let options = olm_diff::Options { strict: self.all_crd_changes, ..olm_diff::Options::default() };
         let found = edges::breaking(&packages, &available.with(kept), self.channel.as_deref(), &options)?;
         if found.available == 0 {
             bail!(

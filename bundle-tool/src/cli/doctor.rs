@@ -28,14 +28,14 @@ use olm_cluster::{Diagnosis, Scope, Snapshot, gather, kinds};
   bundle-tool doctor gizmo-operator --namespace gizmos
 
   # Diagnose from a must-gather, without a cluster
-  bundle-tool doctor --from must-gather.local.123")]
+  bundle-tool doctor --must-gather must-gather.local.123")]
 pub(crate) struct Doctor {
     /// Package of the operator [default: all operators]
     #[arg(value_name = "PACKAGE")]
     package: Option<String>,
-    /// Read the objects from the YAML and JSON files of a directory, such as a must-gather, instead of a cluster
+    /// Diagnose from the YAML and JSON files in a directory, such as a must-gather, instead of a cluster
     #[arg(long, value_name = "DIR", conflicts_with_all = ["kubeconfig", "context"])]
-    from: Option<PathBuf>,
+    must_gather: Option<PathBuf>,
     #[command(flatten)]
     format: OutputOption<Format>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ impl Doctor {
         self.connection.check_namespace()?;
         let scope =
             Scope { namespace: self.connection.namespace.clone(), package: self.package.clone(), csv: None };
-        let (snapshot, mut found, logs) = match &self.from {
+        let (snapshot, mut found, logs) = match &self.must_gather {
             Some(directory) => {
                 let gather = MustGather::read(directory)?;
                 let found = problems(&gather.snapshot, &scope);

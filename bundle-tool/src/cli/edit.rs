@@ -37,7 +37,7 @@ pub(crate) struct Edit {
 impl Edit {
     pub(crate) fn run(self) -> Result<Exit> {
         if self.multigroup.is_none() && self.runtime_path.is_none() && !self.vendor_runtime {
-            bail!("nothing to change: set --multigroup, --runtime-path or --vendor-runtime");
+            bail!("nothing to change: pass --multigroup, --runtime-path or --vendor-runtime");
         }
         let workspace = Workspace::open(&self.common.project_dir)?;
         let mut project = workspace.project.clone();

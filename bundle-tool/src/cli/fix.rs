@@ -29,7 +29,7 @@ use olm_rules::Selection;
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Fix {
-    /// Directories of bundles, with manifests/ and metadata/, or of file-based catalogs
+    /// Bundle directories (with manifests/ and metadata/) or catalog directories
     #[arg(required = true, value_name = "DIRECTORY")]
     directories: Vec<String>,
     /// Print the changes as a diff instead of writing files
@@ -46,7 +46,7 @@ pub(crate) struct Fix {
 // What is fixed.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FixOptions {
-    /// Also apply fixes that require review
+    /// Also apply fixes that you should review
     #[arg(long)]
     pub(crate) unsafe_fixes: bool,
 }

@@ -33,13 +33,13 @@ pub(crate) struct RegistryArgs {
     /// passwords
     #[arg(long)]
     insecure_skip_tls_verify: bool,
-    /// Use HTTP without TLS for registries on loopback addresses; for others, use --plain-http=HOST:PORT (repeatable)
+    /// Use plain HTTP for registries on this machine, or for HOST:PORT (repeatable)
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     plain_http: Vec<String>,
-    /// Maximum time for all registry requests of this command, such as 90s or 1h
+    /// Time limit for all registry requests together, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
     timeout: Option<Duration>,
-    /// Maximum time that a request may go without progress
+    /// Time limit for a request that makes no progress
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     idle_timeout: Option<Duration>,
     /// Number of layers to transfer at once, between 1 and 64

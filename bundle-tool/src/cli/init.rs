@@ -38,7 +38,8 @@ Examples:
   bundle-tool init --from ~/src/lake-operator
   make -C ~/src/lake-operator -f Makefile.bundle bundle")]
 pub(crate) struct Init {
-    /// Package the existing operator in this directory instead: only add files, without changing any
+    /// Add packaging to the existing operator in this directory instead of scaffolding a new one; existing files are
+    /// not changed
     #[arg(long, value_name = "DIR", conflicts_with_all = ["domain", "repo", "owner", "plugins", "runtime_path", "project_dir"])]
     from: Option<PathBuf>,
     /// Domain of the API groups
@@ -53,7 +54,7 @@ pub(crate) struct Init {
     /// Version of the PROJECT file
     #[arg(long, value_name = "VERSION", default_value = project::FORMAT)]
     project_version: String,
-    /// Owner of the copyright
+    /// Copyright holder, for the license header
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
     /// License of the source code
@@ -150,7 +151,7 @@ impl Init {
         project.check().map_err(|error| match &error {
             Error::Name { what: "project name", .. } if self.project_name.is_none() => {
                 anyhow::Error::new(error)
-                    .context("the directory's name is not a valid project name; set --project-name")
+                    .context("the directory's name is not a valid project name; pass --project-name")
             }
             _ => error.into(),
         })?;
@@ -224,7 +225,7 @@ fn is_same(path: &Path, bytes: &[u8]) -> bool {
 
 /// Fails if cargo is not installed or too old.
 fn check_cargo() -> Result<()> {
-    let hint = "set --skip-cargo-version-check to create the project without it";
+    let hint = "pass --skip-cargo-version-check to create the project without it";
     let output = match Command::new("cargo").arg("--version").output() {
         Ok(output) => output,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -39,7 +39,7 @@ pub(crate) fn run(directory: &Path, name: Option<&str>, quiet: bool) -> Result<E
         Error::NoOperator { .. } | Error::SeveralOperators { .. } => {
             anyhow::Error::new(error).context(directory.display().to_string())
         }
-        Error::Name { .. } => anyhow::Error::new(error).context("set --project-name"),
+        Error::Name { .. } => anyhow::Error::new(error).context("pass --project-name"),
         _ => error.into(),
     })?;
     let mut tree: BTreeMap<String, Vec<u8>> =

@@ -24,7 +24,7 @@ const MAX_PASSWORD: u64 = 64 << 10;
   bundle-tool login quay.io/example --username example+robot \\
     --password-stdin < token")]
 pub(crate) struct Login {
-    /// Registry, or registry and beginning of the repository names
+    /// Registry, optionally with a repository prefix, such as quay.io/example
     #[arg(value_name = "REGISTRY[/PATH]")]
     scope: String,
     /// User name
@@ -45,7 +45,7 @@ pub(crate) struct Login {
   # Remove the login for one organization
   bundle-tool logout quay.io/example")]
 pub(crate) struct Logout {
-    /// Registry, or registry and beginning of the repository names
+    /// Registry, optionally with a repository prefix, such as quay.io/example
     #[arg(value_name = "REGISTRY[/PATH]")]
     scope: String,
 }

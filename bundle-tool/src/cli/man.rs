@@ -1,4 +1,4 @@
-//! `bundle-tool man`: a manual page for each command.
+//! `bundle-tool man`: a manual page or a page of Markdown for each command.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,14 +7,22 @@ use anyhow::{Result, bail};
 use clap::{Args, Command};
 
 use super::exit::Exit;
+use super::{pages, reference};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   # Install the manual pages for the current user
   bundle-tool man ~/.local/share/man/man1
-  man bundle-tool-validate")]
+  man bundle-tool-validate
+
+  # Write the command reference as Markdown
+  bundle-tool man --markdown docs/reference")]
 pub(crate) struct Man {
+    /// Write Markdown instead: a page for each command, and pages about exit codes, environment variables and
+    /// bundle-tool.toml
+    #[arg(long)]
+    markdown: bool,
     /// Directory to write to; it is created if it does not exist
     #[arg(value_name = "DIR")]
     directory: PathBuf,
@@ -28,6 +36,10 @@ impl Man {
         }
         command.build();
         let name = command.get_name().to_owned();
+        if self.markdown {
+            pages::write(directory, reference::pages(&command)?, reference::GENERATED)?;
+            return Ok(Exit::Success);
+        }
         let mut pages = BTreeMap::new();
         render(&command, &name, &mut pages)?;
         atomic_files::tree(directory, pages)?;

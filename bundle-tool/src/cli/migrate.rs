@@ -1,4 +1,4 @@
-//! `bundle-tool migrate`: plans the move of operators from OLM v0 to OLM v1.
+//! `bundle-tool olm migrate`: plans the move of operators from OLM v0 to OLM v1.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -42,17 +42,17 @@ const MAX_CHANNELS: usize = 10;
 #[command(mut_arg("namespace", |argument| argument.help("Namespace of the operator [default: all namespaces]")))]
 #[command(after_long_help = "Examples:
   # Plan the move of an installed operator
-  bundle-tool migrate gizmo-operator --namespace gizmos
+  bundle-tool olm migrate gizmo-operator --namespace gizmos
 
   # Show which packages of a catalog OLM v1 can install, without a cluster
-  bundle-tool migrate quay.io/example/catalog:latest
+  bundle-tool olm migrate quay.io/example/catalog:latest
 
   # Print the manifests for one package of a catalog
-  bundle-tool migrate quay.io/example/catalog:latest \\
+  bundle-tool olm migrate quay.io/example/catalog:latest \\
     --package gizmo-operator --output yaml")]
 pub(crate) struct Migrate {
-    /// Package that is installed on the cluster; or a bundle or a catalog: a directory, a file, `oci:DIR`,
-    /// `oci-archive:FILE` or an image name
+    /// Name of an installed package, or a bundle or catalog (directory, file, `oci:DIR`, `oci-archive:FILE` or image
+    /// name)
     #[arg(value_name = "PACKAGE|REF")]
     target: String,
     /// Package of the catalog to plan for [default: all]

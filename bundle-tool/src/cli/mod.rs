@@ -13,8 +13,11 @@ mod copy;
 mod create;
 mod diff;
 mod doctor;
+#[cfg(test)]
+mod documented;
 mod dropin;
 mod edit;
+mod environment;
 mod error_help;
 mod exit;
 mod explain;
@@ -41,12 +44,13 @@ mod olm;
 mod online;
 mod outputs;
 mod padding;
+mod pages;
 mod preview;
 mod progress;
 mod pull_request;
 mod push;
+mod reference;
 mod registry;
-
 mod render;
 mod rendering;
 mod report;
@@ -68,15 +72,22 @@ mod validate;
 mod verify;
 mod versions;
 
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use oci_images::open_files;
 
 pub use exit::Exit;
 use exit::{is_broken_pipe, print_error};
 
-/// Package Kubernetes operators for OLM: generate, validate and push bundles, and build file-based catalogs
+use crate::terminal::HEADING;
+
+/// Build, check, publish and install operators for the Operator Lifecycle Manager (OLM)
 #[derive(Debug, Parser)]
 #[command(name = "bundle-tool", version, after_long_help = EXAMPLES)]
 struct Cli {
@@ -92,6 +103,57 @@ struct Cli {
     color: crate::terminal::Color,
     #[command(subcommand)]
     command: Command,
+}
+
+/// The groups of commands in the help, in its order. Each command is in one of them.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Start here", &["init", "generate", "validate", "push", "run"]),
+    ("Bundles", &["preview", "fix", "explain", "rules", "support", "diff", "render", "scorecard"]),
+    ("Catalogs", &["catalog", "serve"]),
+    ("Images", &["copy", "mirror", "inspect", "attest", "verify", "login", "logout", "auth", "registry"]),
+    ("Clusters", &["olm", "doctor", "test", "cleanup"]),
+    ("Projects", &["create", "edit", "update", "migrate-project", "operator-sdk", "opm"]),
+    ("Editors and shells", &["lsp", "completions", "man"]),
+];
+
+/// Returns the command line, with its commands in groups.
+fn command() -> clap::Command {
+    let command = Cli::command();
+    let mut help = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    for (group, names) in GROUPS {
+        let heading = HEADING.underline();
+        // Writing to a string does not fail.
+        let _ = write!(help, "\n{heading}{group}:{heading:#}\n");
+        for name in *names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(help, "  {HEADING}{name:<15}{HEADING:#}  {about}");
+        }
+    }
+    help.push_str("\n{options-heading}\n{options}{after-help}");
+    command.help_template(help)
+}
+
+/// Returns the arguments of a call as a plugin of kubectl: `kubectl olm install` is `bundle-tool olm install`, and `kubectl olm doctor`
+/// is `bundle-tool doctor`.
+fn kubectl_plugin(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_of_olm =
+        |name: &OsString| ["install", "status", "uninstall", "migrate"].iter().any(|own| name == own);
+    if arguments.get(1).is_some_and(is_of_olm) {
+        arguments.insert(1, "olm".into());
+    }
+    arguments
+}
+
+/// Adds what a command line of operator-sdk or opm is here to the error that the program has no such command.
+fn other_tool(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(words) = arguments[1..].iter().map(|word| word.to_str()).collect::<Option<Vec<_>>>()
+        && let Some(hint) = dropin::hint(&words)
+    {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+    error
 }
 
 const EXAMPLES: &str = "\
@@ -113,31 +175,33 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
-    /// Write signatures, software bills of materials and provenance for files
+    /// Write SBOMs, provenance and signatures for files
     Attest(attest::Attest),
-    /// Explain the credentials for registries
+    /// Show which registry credentials are used
     Auth(auth::Auth),
     /// Work with file-based catalogs
     Catalog(catalog::Catalog),
-    /// Remove an operator: its subscription, CSV and catalog
+    /// Uninstall an operator from a cluster
     ///
-    /// Keeps the CRDs and their objects unless you set --delete-crds, which deletes them while the operator still runs, so
-    /// that the operator can remove its finalizers. What OLM v1 installed is removed only with --delete-crds, because its
-    /// CRDs are deleted with it. Waits until everything is gone, and reports what blocks a deletion.
+    /// Deletes the operator's subscription, CSV and catalog. CRDs and their objects are kept unless you pass
+    /// --delete-crds. In that case, they are deleted first, while the operator is still running and can remove its
+    /// finalizers. An operator that OLM v1 installed is removed only with --delete-crds, because OLM v1 deletes the
+    /// CRDs, too. Waits until everything is gone, and reports what blocks a deletion.
     Cleanup(cleanup::Cleanup),
     /// Print completions for a shell
+    #[command(alias = "completion")]
     Completions(completions::Completions),
-    /// Copy an image, or an index with the images of all platforms, from one place to another
+    /// Copy an image between registries, layouts and archives
     ///
     /// SOURCE and TARGET are names of images in registries, oci:DIR, oci-archive:FILE or docker-archive:FILE; a name
-    /// after the path, as in oci:DIR:NAME, chooses one of several images. Manifests are copied byte for byte, so the
-    /// copy has the digest of the original. Layers that the target already has are not transferred; within one
-    /// registry, layers are mounted. Interrupted transfers are resumed if the registry supports that. Prints the copy's name, by
-    /// digest in a registry.
+    /// after the path, as in oci:DIR:NAME, selects one of several images. A multi-platform image is copied with the
+    /// images for all platforms. Manifests are copied byte for byte, so the copy has the digest of the original. Layers
+    /// that the target already has are not transferred; within one registry, layers are mounted. Interrupted transfers
+    /// are resumed if the registry supports that. Prints the reference of the copy (by digest, if it is in a registry).
     Copy(copy::Copy),
     /// Add an API or a webhook to a project
     Create(create::Create),
-    /// Show what an upgrade from one bundle to another changes and breaks
+    /// Compare two bundles and show what the upgrade would break
     ///
     /// Compares CRDs as OLM v1 does before it upgrades, and permissions, install modes, webhooks, required APIs,
     /// images, descriptors and size.
@@ -145,7 +209,7 @@ enum Command {
     /// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read. Validation of existing
     /// objects stops after a few seconds; a warning reports how many were not validated.
     Diff(diff::Diff),
-    /// Explain why operators are not installed, upgraded or deleted
+    /// Diagnose operators that do not install, upgrade or uninstall
     ///
     /// Reads the catalogs, subscriptions, install plans, CSVs and operator groups of OLM v0, the cluster catalogs and
     /// cluster extensions of OLM v1, deployments, pods and events, and prints each problem with its evidence and what
@@ -165,19 +229,20 @@ enum Command {
     Explain(explain::Explain),
     /// Fix findings in the files of bundles and catalogs
     ///
-    /// Applies the safe fixes; --unsafe-fixes also applies those that require review. Comments and layout are preserved.
-    /// In file-based catalogs, fixes the findings of `catalog validate`; the options that choose rules do not apply to them.
+    /// Applies the safe fixes; --unsafe-fixes also applies fixes that you should review. Comments and layout are
+    /// preserved. In file-based catalogs, fixes the findings of `catalog validate`; the options that choose rules do
+    /// not apply to them.
     ///
-    /// Exit status: 0 if the files were written or need no change, 1 if `--diff` found a change or more fixes remain than are
-    /// applied at once, 2 if a file could not be read or written.
+    /// Exit status: 0 if the files were written or need no change, 1 if --diff found something to change, or if fixes
+    /// remain (run the command again), 2 if a file could not be read or written.
     Fix(fix::Fix),
     /// Generate bundles, base CSVs and submissions
     Generate(generate::Generate),
-    /// Create a project for an operator in Rust
+    /// Create an operator project in Rust, or package an existing operator
     ///
     /// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory,
-    /// which must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. PROJECT and
-    /// .scaffold.yaml record what was scaffolded: keep them in git. The runtime directory contains a copy of the
+    /// which must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. Commit PROJECT
+    /// and .scaffold.yaml, which record what was scaffolded. The runtime directory contains a copy of the
     /// operator-runtime crate; `bundle-tool update` replaces the files of the copy that you have not edited.
     ///
     /// With --from, packages an existing operator in any language: finds its kustomization, Helm chart, Java build
@@ -185,11 +250,13 @@ enum Command {
     ///
     /// Exit status: 0 on success, 2 on an error, with nothing written.
     Init(init::Init),
-    /// Describe an image: platforms, configuration, labels, layers, signatures and other referrers
+    /// Describe an image and what refers to it
     ///
-    /// For an index, every platform is listed and one image is described. The labels of a bundle image are compared
-    /// with its metadata/annotations.yaml. With --against, the files and labels are compared with a bundle directory.
-    /// Differences are problems: the exit status is 1.
+    /// For a multi-platform image, lists all platforms and describes one of them. The labels of a bundle image are
+    /// compared with its metadata/annotations.yaml. With --against, the files and labels are compared with a bundle
+    /// directory.
+    ///
+    /// Exit status: 0 if nothing differs, 1 if something does, 2 if the image cannot be read.
     Inspect(inspect::Inspect),
     /// Log in to a registry
     ///
@@ -206,9 +273,9 @@ enum Command {
     Logout(login::Logout),
     /// Run a language server for editors
     ///
-    /// Speaks the Language Server Protocol on standard input and output. For each open file of a bundle or a file-based
-    /// catalog, `validate` is run on the whole bundle or catalog, including unsaved changes: findings appear
-    /// as diagnostics, fixes and comments that ignore a finding as code actions, and the page of a rule as a hover.
+    /// Speaks the Language Server Protocol on standard input and output. Validates the whole bundle or file-based
+    /// catalog of each open file, including unsaved changes. Findings appear as diagnostics; code actions fix or ignore
+    /// them; hovering shows the rule's documentation.
     ///
     /// A bundle is the nearest directory above a file that has manifests/ and metadata/; a catalog is the topmost directory
     /// that contains only catalog files. The options and the bundle-tool.toml of `validate` choose the rules.
@@ -217,14 +284,6 @@ enum Command {
     Lsp(lsp::Lsp),
     /// Write manual pages for all commands to a directory
     Man(man::Man),
-    /// Plan the move of operators from OLM v0 to OLM v1
-    ///
-    /// Reports what blocks the move (the rules of the suite `olmv1`, and the state of an installation), the manifests
-    /// to apply, and which objects of OLM v0 to delete, in which order. CRDs and their objects are kept. Nothing is changed on
-    /// the cluster.
-    ///
-    /// Exit status: 0 if everything can be moved, 1 if something is blocked, 2 if the plan cannot be made.
-    Migrate(migrate::Migrate),
     /// Replace calls of operator-sdk and opm in a project
     ///
     /// Finds the command lines of operator-sdk and opm in Makefiles, shell scripts, GitHub workflows, GitLab CI, Tekton tasks and
@@ -235,22 +294,23 @@ enum Command {
     /// Exit status: 0 on success, 2 if DIR contains no call of these tools, or if a file cannot be read or written; nothing
     /// is written then.
     MigrateProject(migrate_project::MigrateProject),
-    /// Mirror bundles and catalogs with all their related images into another registry or an OCI layout
+    /// Mirror bundles and catalogs with all their related images
     ///
     /// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the
     /// deployments of the bundles, for all platforms and byte for byte. quay.io/example/app becomes TARGET/example/app,
-    /// under its tag; an image that is named by its digest gets the tag mirror-DIGEST, so that no registry removes it
-    /// as untagged. Images that the target already has are not copied again, so running an interrupted command again
-    /// continues it.
+    /// under its tag; an image referenced by digest gets the tag mirror-DIGEST, so that the registry does not
+    /// garbage-collect it. Images that the target already has are not copied again, so running an interrupted command
+    /// again continues it.
     ///
-    /// With --package, --channel or --min-version, the catalog's image at the target lists only what is mirrored, so
+    /// With --package, --channel or --min-version, the catalog image at the target contains only what was mirrored, so
     /// that the cluster offers nothing else.
     ///
     /// With --manifests-dir and a registry as the target, writes an `ImageDigestMirrorSet`, an `ImageTagMirrorSet`, a
     /// `CatalogSource` and a `ClusterCatalog` for each catalog, and mapping.txt with SOURCE=TARGET lines.
     ///
-    /// With --check, nothing is copied: what is missing at the target is listed, and the exit status is 1 if something
-    /// is.
+    /// With --check, copies nothing; lists what is missing at the target.
+    ///
+    /// Exit status: 0 on success, 1 if --check found that something is missing, 2 if something could not be read or copied.
     Mirror(mirror::Mirror),
     /// Install, inspect or remove OLM
     Olm(olm::Olm),
@@ -265,7 +325,7 @@ enum Command {
     /// Accepts the command line of opm 1.73 for file-based catalogs: flags, defaults, exit status and output. A link to
     /// bundle-tool with the name opm does the same. `$BUNDLE_TOOL_OPM_VERSION` sets the version that `version` prints.
     Opm(dropin::Opm),
-    /// Build an image and push it to a registry, or write it to an OCI layout
+    /// Build and push images of operators, bundles and catalogs
     ///
     /// The same input gives the same digest on every machine. Prints the image's name by digest.
     Push(push::Push),
@@ -275,9 +335,9 @@ enum Command {
     ///
     /// The blobs match those of `opm render`.
     Render(render::Render),
-    /// List the rules with their severities and suites
+    /// List the validation rules
     Rules(rules::Rules),
-    /// Install a bundle on a cluster with OLM, and explain what goes wrong
+    /// Install a bundle or upgrade an operator on a cluster
     Run(run::Run),
     /// Run operator-sdk's scorecard on a bundle
     ///
@@ -286,13 +346,13 @@ enum Command {
     ///
     /// The stock tests require no cluster. Tests in other images run as pods on the cluster of the kubeconfig, with the
     /// bundle mounted at /bundle: all of manifests/ and metadata/, and the YAML and JSON files of other directories.
-    /// Files that a test writes to its storage are kept with --storage-image. Without a cluster, these tests end in state
-    /// `error`; to skip them, use --selector.
+    /// Files that a test writes to its storage are kept with --storage-image. Without a cluster, these tests report the
+    /// state `error`; pass --selector to leave them out.
     ///
     /// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be
     /// used.
     Scorecard(scorecard::Scorecard),
-    /// Show a bundle in a browser: findings, fixes, and how catalogs will show it
+    /// Show a bundle in a browser, as catalogs will show it
     ///
     /// Serves a page on 127.0.0.1 that validates the bundle or the catalog in a directory as `validate` does, and shows
     /// how OperatorHub.io and the console of OpenShift will show the operator. The page is updated when files of the
@@ -302,11 +362,11 @@ enum Command {
     Preview(preview::Preview),
     /// Serve a file-based catalog to OLM
     ///
-    /// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection; invoked as `opm`, the
-    /// program accepts the same arguments. It requires no write access and runs as any user.
+    /// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection. Requires no write access
+    /// and runs as any user. If you call bundle-tool through a link named opm, it accepts the arguments of opm.
     ///
-    /// With --index or --cache-dir, the catalog is served from an index, which `push catalog` puts into the image. An
-    /// index that is missing, damaged or out of date is not used: the catalog is read instead, which takes longer.
+    /// With --index or --cache-dir, the catalog is served from an index, which `push catalog` puts into the image. If
+    /// the index is missing, damaged or out of date, the catalog is read instead, which takes longer.
     ///
     /// With --http, the catalog is also served over HTTP: catalogd's API at `/catalogs/NAME/api/v1/all` and `/metas`
     /// (also below `/api/v1`), pages to browse it at `/`, Prometheus metrics at `/metrics`. Its blobs are then kept in
@@ -315,47 +375,53 @@ enum Command {
     /// Prints its address on standard output when it is ready to serve (with --http, also the URL on a second line) and
     /// runs until SIGINT or SIGTERM, after which calls in progress have 10 seconds to complete.
     Serve(serve::Serve),
-    /// Show which versions of Kubernetes and OpenShift bundles install on
+    /// Show which versions of Kubernetes bundles install on
     ///
-    /// Validates each bundle for every version, and prints a matrix with the reasons why versions reject the bundle, and with
-    /// the APIs that are deprecated or removed. A version that a bundle does not claim with spec.minKubeVersion or its
-    /// OpenShift versions is not counted as rejected. For a catalog, the matrix shows only what its bundles declare, because
-    /// a catalog does not contain all manifests.
+    /// Validates each bundle for every version and prints a matrix, followed by the reasons why versions reject the
+    /// bundle and by the APIs that are deprecated or removed. A version that a bundle does not claim, with
+    /// spec.minKubeVersion or its OpenShift versions, does not count as rejected. For a catalog, the matrix shows only
+    /// what its bundles declare, because a catalog does not contain all manifests.
     ///
     /// Exit status: 0 if no claimed version rejects a bundle, 1 if one does, 2 if a REF cannot be read.
     Support(support::Support),
     /// Test operators on a cluster with OLM
     Test(test::Test),
-    /// Merge the scaffold of this version of bundle-tool into a project
+    /// Update a project to this version's scaffold
     ///
-    /// Compares what was last scaffolded (.scaffold.yaml) with what this version would write, and merges the difference
-    /// into the project's files. Your edits and deletions are preserved. The copy of operator-runtime is not
-    /// merged: files that you have not edited are replaced, or written again if you have deleted them. Where you and the
-    /// scaffold changed the same lines, the file contains both versions between conflict markers. In a git
-    /// work tree, all changes must be committed.
+    /// Three-way merges the scaffold of this version into your project: the common ancestor is what was last scaffolded
+    /// (.scaffold.yaml). Your edits and deletions are preserved. In the copy of operator-runtime, files that you have
+    /// not edited are replaced instead, and written again if you have deleted them. If you and the scaffold changed the
+    /// same lines, the file contains both versions between conflict markers. In a git work tree, all changes must be
+    /// committed.
     ///
     /// Exit status: 0 on success, 1 if a file was merged with conflicts or an edited file of the copy is outdated, 2 on
     /// an error, with nothing written.
     Update(update::Update),
-    /// Validate bundles against the API server's and OLM's rules
+    /// Validate bundles and catalogs
     ///
-    /// For a catalog repository, all bundles in operators/NAME/VERSION and all catalogs in catalogs/vX.Y are validated.
-    /// File-based catalogs are validated as by `catalog validate`.
+    /// Checks what the API server, OLM, operator-sdk and catalog pipelines check. For a catalog repository, validates
+    /// all bundles in operators/NAME/VERSION and all catalogs in catalogs/vX.Y. For a file-based catalog, does the same
+    /// as `catalog validate`.
     ///
-    /// Errors reproduce rejections by the API server, OLM or operator-sdk. Warnings are not rejected, but likely to
-    /// cause problems. Rules are chosen with options, in a bundle-tool.toml, or for a single finding with a comment: `#
-    /// bundle-tool: ignore[RULE] REASON`.
+    /// An error means that the API server, OLM, operator-sdk or a catalog would reject the bundle. Warnings point out
+    /// what is accepted but likely to cause problems. You can choose rules with options or in a bundle-tool.toml, and
+    /// ignore a single finding with the comment `# bundle-tool: ignore[RULE] REASON`.
     ///
-    /// Exit status: 0 if no finding is an error, 1 if one is, 2 if a REF could not be read, or if --online could not
-    /// look up any image.
+    /// Exit status: 0 if there are no errors (there may be warnings), 1 if there are errors, 2 if a REF could not be
+    /// read, or if --online could not look up any image.
     Validate(validate::Validate),
-    /// Verify that an image in a registry, or a file, is signed with a key
+    /// Print the version, as --version
+    #[command(hide = true)]
+    Version,
+    /// Verify the cosign signature of an image or a file
     ///
     /// Looks for signatures of the image in the format of cosign (the tag sha256-DIGEST.sig), and prints the signed
-    /// documents, one per line. The signature must be made with the key and name the digest of the image, or of the
-    /// index. Certificates and transparency logs are not consulted, as with `cosign verify --key
-    /// --insecure-ignore-tlog=true`. With --signature, verifies a file instead of an image, as `cosign verify-blob` does.
-    /// The exit status is 1 if no signature is valid.
+    /// documents, one per line. A signature is valid if it was made with the given key and names the digest of the
+    /// image (or multi-platform index). Certificates and transparency logs are not consulted, as with `cosign verify
+    /// --key --insecure-ignore-tlog=true`. With --signature, verifies a file instead of an image, as `cosign verify-blob`
+    /// does.
+    ///
+    /// Exit status: 0 if a signature is valid, 1 if none is, 2 if the image or the key cannot be read.
     Verify(verify::Verify),
 }
 
@@ -377,7 +443,15 @@ pub fn main() -> ExitCode {
     if all_versions_are_requested() {
         return verbose_version();
     }
-    let cli = Cli::parse();
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    if is_called("kubectl-olm") {
+        arguments = kubectl_plugin(arguments);
+    }
+    let cli = match command().try_get_matches_from(&arguments).and_then(|found| Cli::from_arg_matches(&found))
+    {
+        Ok(cli) => cli,
+        Err(error) => other_tool(error, &arguments).exit(),
+    };
     cli.color.apply();
     let result = match cli.command {
         Command::OperatorSdk(command) => return command.run(),
@@ -445,12 +519,20 @@ fn run_native(arguments: &[std::ffi::OsString]) -> anyhow::Result<Exit> {
 }
 
 /// Returns the native command with a path. `--version` is the program itself.
-fn native_command(path: &[&str]) -> Option<clap::Command> {
-    let mut command = Cli::command();
-    command.build();
+fn native_command(path: &[&str]) -> Option<&'static clap::Command> {
     path.iter()
         .filter(|name| !name.starts_with('-'))
-        .try_fold(command, |command, name| command.find_subcommand(name).cloned())
+        .try_fold(built_command(), |command, name| command.find_subcommand(name))
+}
+
+/// Returns the tree of all commands, which takes milliseconds to build.
+fn built_command() -> &'static clap::Command {
+    static COMMAND: OnceLock<clap::Command> = OnceLock::new();
+    COMMAND.get_or_init(|| {
+        let mut command = Cli::command();
+        command.build();
+        command
+    })
 }
 
 /// Checks whether the program accepts a native command line: what follows its name.
@@ -458,7 +540,15 @@ fn native_command(path: &[&str]) -> Option<clap::Command> {
 /// # Errors
 /// The message of the error that it would print.
 fn parse_native(arguments: &[&str]) -> Result<(), String> {
-    match Cli::try_parse_from(std::iter::once(&"bundle-tool").chain(arguments)) {
+    // Only the command itself is copied, not the whole tree.
+    let mut command = built_command();
+    let mut rest = arguments;
+    while let [name, others @ ..] = rest
+        && let Some(found) = command.find_subcommand(name)
+    {
+        (command, rest) = (found, others);
+    }
+    match command.clone().try_get_matches_from(std::iter::once(&"bundle-tool").chain(rest)) {
         Err(error) if error.use_stderr() => Err(clap_message(&error)),
         _ => Ok(()),
     }
@@ -477,7 +567,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Auth(command) => command.run(),
         Command::Catalog(command) => command.run(),
         Command::Cleanup(command) => command.run(),
-        Command::Completions(command) => command.run(Cli::command()),
+        Command::Completions(command) => command.run(self::command()),
         Command::Copy(command) => command.run(),
         Command::Create(command) => command.run(),
         Command::Diff(command) => command.run(),
@@ -487,7 +577,6 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Fix(command) => command.run(),
         Command::Init(command) => command.run(),
         Command::Man(command) => command.run(Cli::command()),
-        Command::Migrate(command) => command.run(),
         Command::MigrateProject(command) => command.run(),
         Command::Olm(command) => command.run(),
         Command::OperatorSdk(_) | Command::Opm(_) => {
@@ -512,5 +601,25 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Update(command) => command.run(),
         Command::Validate(command) => command.run(),
         Command::Verify(command) => command.run(),
+        Command::Version => {
+            writeln!(std::io::stdout(), "bundle-tool {}", env!("CARGO_PKG_VERSION"))?;
+            Ok(Exit::Success)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group_of_the_help() {
+        let command = Cli::command();
+        let mut commands: Vec<&str> =
+            command.get_subcommands().filter(|one| !one.is_hide_set()).map(clap::Command::get_name).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        commands.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, commands);
     }
 }

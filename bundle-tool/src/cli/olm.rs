@@ -12,6 +12,7 @@ use super::cluster::{Connection, Printer, ReadTimeout, within};
 use super::exit::Exit;
 use super::format::{Format, OutputOption};
 use super::images::duration;
+use super::migrate::Migrate;
 use super::runtime::runtime;
 use crate::terminal::{NOTE, stderr};
 use kube_yaml::text::{printable, write_json};
@@ -35,6 +36,14 @@ pub(crate) struct Olm {
 #[derive(Debug, Subcommand)]
 enum Command {
     Install(Install),
+    /// Plan the move of operators from OLM v0 to OLM v1
+    ///
+    /// Reports what blocks the move (findings of the suite `olmv1`, and problems of the installation), the manifests to
+    /// apply, and which objects of OLM v0 to delete, in which order. CRDs and their objects are kept. The command
+    /// changes nothing on the cluster.
+    ///
+    /// Exit status: 0 if everything can be moved, 1 if something is blocked, 2 if the plan cannot be made.
+    Migrate(Migrate),
     Status(ShowStatus),
     Uninstall(Uninstall),
 }
@@ -43,6 +52,7 @@ impl Olm {
     pub(crate) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Install(command) => runtime()?.block_on(command.install()),
+            Command::Migrate(command) => command.run(),
             Command::Status(command) => runtime()?.block_on(command.show()),
             Command::Uninstall(command) => runtime()?.block_on(command.uninstall()),
         }
@@ -51,10 +61,10 @@ impl Olm {
 
 /// Install OLM from the manifests of a release
 ///
-/// Applies the CRDs and waits until they are served, then applies everything else in the order of its dependencies and waits
-/// until OLM runs. The manifests are crds.yaml and olm.yaml of a release of operator-lifecycle-manager; they are not part of
-/// bundle-tool. Flags in the manifests that OLM's own programs reject are corrected. Running the command again continues,
-/// upgrades or repairs an installation.
+/// Applies the CRDs and waits until they are served, then applies everything else in the order of its dependencies and
+/// waits until OLM runs. The manifests are crds.yaml and olm.yaml of a release of operator-lifecycle-manager; they are
+/// not part of bundle-tool. Long flags with a single dash in the manifests (`-namespace`) get two dashes, because OLM's
+/// programs reject them otherwise. Running the command again continues, upgrades or repairs an installation.
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
@@ -77,7 +87,7 @@ struct Install {
     /// Omit the catalogs of the manifests
     #[arg(long)]
     no_catalogs: bool,
-    /// Maximum time for the whole installation
+    /// Time limit for the whole installation
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -106,8 +116,8 @@ struct ShowStatus {
 
 /// Remove OLM with its CRDs
 ///
-/// Operators that OLM has installed keep running without it, but their subscriptions and CSVs are deleted: if there
-/// are any, the command fails unless --force is given.
+/// Operators that OLM has installed keep running without it, but their subscriptions and CSVs are deleted: if there are
+/// any, the command fails unless you pass --force.
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
@@ -117,7 +127,7 @@ struct Uninstall {
     /// Remove OLM even if it has installed operators
     #[arg(long)]
     force: bool,
-    /// Maximum time for the whole removal
+    /// Time limit for the whole removal
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -245,7 +255,7 @@ impl Uninstall {
             let names: Vec<_> =
                 operators.iter().take(10).map(|one| format!("{}/{}", one.namespace, one.csv)).collect();
             bail!(
-                "OLM has installed {} operators: {}; remove them with `bundle-tool cleanup`, or use --force",
+                "OLM has installed {} operators: {}; remove them with `bundle-tool cleanup`, or pass --force",
                 operators.len(),
                 names.join(", ")
             );

@@ -53,9 +53,9 @@ struct Gc {
 /// Serve a registry that stores images in a directory
 ///
 /// Prints its address as the only line on standard output and runs until SIGINT or SIGTERM, after which requests in
-/// progress have 10 seconds to complete; a second signal stops it immediately. Without --listen-anywhere, only this machine
-/// can reach it. Every client can read, write and delete images, except web pages of other origins; with --htpasswd, every
-/// request requires a user name and a password.
+/// progress have 10 seconds to complete; a second signal stops it immediately. Without --listen-anywhere, only this
+/// machine can reach it. Anyone who can reach it can read, write and delete images (requests from web pages on other
+/// origins are refused); with --htpasswd, every request requires a user name and a password.
 ///
 /// With --proxy, it is a pull-through cache of an upstream registry: it fetches and keeps what clients request, and serves what
 /// it has when the upstream registry is unreachable. It reads the upstream registry with the credentials of the user who runs
@@ -149,7 +149,7 @@ impl Serve {
         } = self;
         if listen_anywhere && address.ip().is_loopback() {
             bail!(
-                "--listen-anywhere has no effect with loopback address `{address}`: set --address, such as 0.0.0.0:{}",
+                "--listen-anywhere has no effect with loopback address `{address}`: pass --address, such as 0.0.0.0:{}",
                 address.port()
             );
         }

@@ -28,8 +28,8 @@ pub(crate) struct Render {
     /// Bundles or catalogs: directories, `oci:DIR`, `oci-archive:FILE` or image names
     #[arg(required = true, value_name = "REF")]
     references: Vec<String>,
-    /// Name that the bundle has been or will be pushed as, for a single REF; reduces the bundle's objects to the metadata that
-    /// consoles show
+    /// Image reference to record for the bundle (single REF only). The bundle is then rendered with olm.csv.metadata
+    /// instead of all its objects
     #[arg(long, value_name = "NAME", value_parser = catalog_image)]
     image: Option<String>,
     #[command(flatten)]

@@ -17,8 +17,8 @@ use olm_model::csv::ClusterServiceVersion;
 // The form of bundles in a catalog.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Rendering {
-    /// Last migration to apply; without it, a rendered bundle with an image gets olm.csv.metadata, and bundles of catalogs do
-    /// not change
+    /// Apply migrations up to this one [default: bundles rendered from an image get olm.csv.metadata; bundles already
+    /// in a catalog are unchanged]
     #[arg(long, value_enum, value_name = "LEVEL")]
     migrate_level: Option<MigrateLevel>,
     /// Apply all migrations

@@ -30,7 +30,7 @@ pub(crate) struct ReportOptions {
     /// Print only errors, without warnings and without a summary
     #[arg(long, short, conflicts_with = "verbose")]
     quiet: bool,
-    /// Print everything: all findings of a rule, and ignored findings
+    /// Print all findings of each rule, and informational and ignored findings
     #[arg(long, short)]
     verbose: bool,
 }
@@ -174,7 +174,7 @@ fn print(format: ReportFormat, run: &Run<'_>, style: Style, out: &mut impl Write
             summary(run, style, out)
         }
         ReportFormat::Json => olm_report::json(run.bundles, run.catalogs, unreadable, out),
-        ReportFormat::JsonAlpha1 => olm_report::alpha(subjects, unreadable, out),
+        ReportFormat::JsonAlpha1 => olm_report::sdk_json(subjects, unreadable, out),
         ReportFormat::Sarif => olm_report::sarif(subjects, unreadable, &describe, out),
         ReportFormat::Junit => olm_report::junit(subjects, unreadable, out),
         ReportFormat::Github => olm_report::github(subjects, unreadable, out),

@@ -1,18 +1,15 @@
 //! `bundle-tool rules`: lists the rules.
 
-use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
-use atomic_files::{DirectoryLock, Expected};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
+use super::pages;
 use super::suites::SuiteName;
-use olm_model::disk;
 use olm_model::report::rules::{GENERATED, RuleText, reference, table};
 
 #[derive(Debug, Args)]
@@ -61,7 +58,8 @@ impl Rules {
             .collect();
         rules.sort_by_key(|rule| rule.id);
         if let Some(directory) = &self.output_dir {
-            return write_reference(directory, &rules);
+            pages::write(directory, reference(&rules), GENERATED)?;
+            return Ok(Exit::Success);
         }
         let text = match self.format.output {
             Output::Text => table(&rules),
@@ -71,31 +69,3 @@ impl Rules {
         Ok(Exit::Success)
     }
 }
-
-/// Maximum size of a page that is looked at before it is removed.
-const MAX_PAGE: u64 = 1 << 20;
-
-/// Writes the pages of the reference, and removes those of rules that are gone.
-fn write_reference(directory: &Path, rules: &[RuleText]) -> Result<Exit> {
-    let pages = reference(rules);
-    let mut tree = atomic_files::Tree::new();
-    for entry in fs::read_dir(directory).into_iter().flatten() {
-        let path = entry.with_context(|| format!("failed to list {}", directory.display()))?.path();
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        let is_page = path.extension().is_some_and(|end| end == "md") && !pages.contains_key(name);
-        if is_page
-            && let Ok(text) = disk::file::read(&path, MAX_PAGE)
-            && text.starts_with(GENERATED.as_bytes())
-        {
-            tree.remove(name, Some(text));
-        }
-    }
-    for (name, text) in pages {
-        tree.file(name, Expected::Anything, text.into_bytes());
-    }
-    DirectoryLock::acquire(directory, MAX_WAIT, |_| {})?.write(&tree)?;
-    Ok(Exit::Success)
-}
-
-/// How long to wait for another process that writes to the directory.
-const MAX_WAIT: Duration = Duration::from_secs(10);

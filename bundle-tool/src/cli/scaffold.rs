@@ -90,7 +90,7 @@ impl Workspace {
     pub(crate) fn open(directory: &Path) -> Result<Self> {
         let missing = || {
             format!(
-                "{} does not exist: run `bundle-tool init` first, or set --project-dir",
+                "{} does not exist: run `bundle-tool init` first, or pass --project-dir",
                 directory.join(project::FILE).display()
             )
         };
@@ -302,7 +302,7 @@ pub(crate) fn directory_name(directory: &Path) -> Result<String> {
     let absolute = std::path::absolute(directory).context("failed to read the current directory")?;
     let absolute = std::fs::canonicalize(&absolute).unwrap_or(absolute);
     let name = absolute.file_name().and_then(|name| name.to_str());
-    name.map(str::to_owned).context("the directory has no name: set --project-name")
+    name.map(str::to_owned).context("the directory has no name: pass --project-name")
 }
 
 /// Writes a plan, the `PROJECT` file and the record: all of it or nothing. `read` has what was read of them.

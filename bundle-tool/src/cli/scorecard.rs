@@ -82,10 +82,10 @@ struct ScorecardPodArgs {
     /// restricted a numeric user other than root. Without it, the files are discarded.
     #[arg(long, short = 'b', value_name = "IMAGE")]
     storage_image: Option<String>,
-    /// Output directory for these files, in SUITE/TEST by the labels of the test
+    /// Directory for these files; each test gets SUITE/TEST, after its labels
     #[arg(long, short, value_name = "DIR", default_value = "test-output", requires = "storage_image")]
     test_output: PathBuf,
-    /// Maximum time for all tests
+    /// Time limit for all tests
     #[arg(long, short, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     wait_time: Duration,
     /// Keep the pods and what they mount

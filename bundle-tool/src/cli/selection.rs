@@ -27,7 +27,7 @@ pub(crate) struct SelectionOptions {
     /// Suites to enable in addition to `bundle`, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "SUITE")]
     suite: Vec<SuiteName>,
-    /// Sets of suites to enable, separated by commas
+    /// Catalogs or platforms whose suites to enable, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "PROFILE")]
     profile: Vec<ProfileName>,
     /// Label selector of the optional validators of operator-sdk to enable, such as `name=NAME` or `suite=operatorframework`
@@ -47,8 +47,8 @@ pub(crate) struct SelectionOptions {
     #[arg(long, value_name = "NAMESPACE", conflicts_with = "extension_config")]
     watch_namespace: Option<String>,
     /// File with spec.config.inline of a `ClusterExtension` of OLM v1
-    #[arg(long = "config", id = "extension_config", value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    extension_config: Option<PathBuf>,
     /// Namespace that OLM v1 installs the operator into
     #[arg(long, value_name = "NAMESPACE")]
     install_namespace: Option<String>,
@@ -131,7 +131,7 @@ pub(crate) fn list_optional() -> String {
 impl SelectionOptions {
     /// Returns the files that the flags name.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.config.iter().map(PathBuf::as_path).chain(self.index_path())
+        self.extension_config.iter().map(PathBuf::as_path).chain(self.index_path())
     }
 
     /// Returns the suites that the flags name, each once.
@@ -188,7 +188,7 @@ impl SelectionOptions {
     }
 
     fn extension(&self) -> Result<Option<Extension>> {
-        let config = match (&self.config, &self.watch_namespace) {
+        let config = match (&self.extension_config, &self.watch_namespace) {
             (Some(path), _) => read_config(path)?,
             (None, Some(namespace)) => {
                 Map::from_iter([("watchNamespace".to_owned(), Json::String(namespace.clone()))])

@@ -76,7 +76,7 @@ pub(crate) struct Serve {
     /// Reload the catalog when its files change; an invalid state is reported and not served
     #[arg(long, conflicts_with_all = ["build_index", "cache_only", "cache_enforce_integrity"])]
     watch: bool,
-    /// File to write a fatal error to, if it exists
+    /// Write fatal errors to this file if it exists
     #[arg(long, short, value_name = "FILE", default_value = "/dev/termination-log")]
     termination_log: PathBuf,
     #[command(flatten)]

@@ -38,15 +38,15 @@ pub(crate) struct LevelOptions {
     /// Rules to ignore, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     allow: Vec<String>,
-    /// Rules whose findings are warnings, separated by commas
+    /// Rules to report as warnings, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     warn: Vec<String>,
-    /// Rules whose findings are errors, separated by commas; `warnings` for all warnings
+    /// Rules to report as errors, separated by commas; `warnings` for all warnings
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     deny: Vec<String>,
     /// Settings to use for all bundles and catalogs [default: the nearest bundle-tool.toml in or above each directory]
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
-    config_file: Option<PathBuf>,
+    config: Option<PathBuf>,
     /// Ignore all bundle-tool.toml files
     #[arg(long)]
     no_config: bool,
@@ -108,7 +108,7 @@ impl LevelOptions {
                 levels.push((id.clone(), level));
             }
         }
-        let source = match &self.config_file {
+        let source = match &self.config {
             Some(path) => Source::File(path.clone()),
             None if self.no_config => Source::None,
             None => Source::Nearest,
@@ -223,7 +223,7 @@ impl Selections {
                 let suite = rule.suite;
                 writeln!(
                     out,
-                    "{WARNING} {option} {id} has no effect: the suite `{suite}` is not enabled; add --suite {suite}"
+                    "{WARNING} {option} {id} has no effect: the suite `{suite}` is not enabled; pass --suite {suite}"
                 )?;
             }
         }

@@ -36,8 +36,8 @@ use olm_report::text::Style;
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Validate {
-    /// Bundles or catalogs: directories, `oci:DIR`, archives, image names, or `-` for standard input
-    #[arg(required_unless_present_any = ["list_optional", "base"], value_name = "REF")]
+    /// Bundles or catalogs: directories, `oci:DIR`, archives, image names, or `-` for standard input [default: bundle]
+    #[arg(value_name = "REF")]
     references: Vec<String>,
     /// List the optional validators of operator-sdk that --select-optional enables
     #[arg(long, conflicts_with = "references")]
@@ -102,6 +102,8 @@ Examples:
   bundle-tool validate ./bundle --output github \\
     --output-file sarif=findings.sarif";
 
+/// What is validated if no REF is given: where `generate bundle` writes a bundle.
+const DEFAULT_REFERENCE: &str = "bundle";
 /// From this number of bundles on, a terminal shows progress.
 const MIN_PROGRESS: usize = 20;
 /// How many looks in a row may fail before `--watch` says so.
@@ -135,7 +137,15 @@ impl Found {
 }
 
 impl Validate {
-    pub(crate) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(mut self) -> Result<Exit> {
+        if self.references.is_empty() && self.base.is_none() && !self.list_optional {
+            if !Path::new(DEFAULT_REFERENCE).exists() {
+                bail!(
+                    "no directory `{DEFAULT_REFERENCE}` here: pass the path or the image name of a bundle or a catalog"
+                );
+            }
+            self.references.push(DEFAULT_REFERENCE.to_owned());
+        }
         if self.list_optional {
             io::stdout().lock().write_all(list_optional().as_bytes())?;
             return Ok(Exit::Success);
@@ -287,7 +297,7 @@ impl Validate {
         let selection = selections.for_directory(Some(directory))?;
         if !selection.suites.contains(&Suite::Community) {
             bail!(
-                "--base requires the suite `community`, which has the rules for pull requests: add --profile community"
+                "--base requires the suite `community`, which has the rules for pull requests: pass --profile community"
             );
         }
         Ok(olm_rules::validate_pull_request("pull request", &request, &selection))

@@ -21,7 +21,7 @@ use olm_model::disk::file;
   bundle-tool verify quay.io/example/operator-bundle:v1.0.0 --key cosign.pub
 
   # Sign when pushing
-  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 \\
+  bundle-tool push bundle ./bundle quay.io/example/operator-bundle:v1.0.0 \\
     --sign cosign.key
 
   # Verify a file that `attest sign` signed

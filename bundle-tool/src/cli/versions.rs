@@ -18,7 +18,7 @@ pub(crate) struct Versions {
     /// image name, or `-` for standard input
     #[arg(long, value_name = "REF")]
     pub(crate) catalog: Option<String>,
-    /// Directory of a bundle of the catalog, or of bundles at most three levels below (repeatable) [default: what the catalog
+    /// Bundle directory, or a directory with bundles up to three levels deep (repeatable) [default: what the catalog
     /// contains as olm.bundle.object]
     #[arg(long, value_name = "DIR", conflicts_with = "old")]
     pub(crate) bundles: Vec<PathBuf>,

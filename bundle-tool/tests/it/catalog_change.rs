@@ -132,12 +132,12 @@ fn objects_become_metadata_and_nothing_else_changes() {
     // Again: nothing changes. A copy has the layout of opm.
     passes(dir.path(), &["migrate", "c"]);
     assert_eq!(fs::read_to_string(dir.path().join("c/catalog.yaml")).unwrap(), after);
-    passes(dir.path(), &["migrate", "c", "--to", "d", "--minimal", "-o", "yaml"]);
+    passes(dir.path(), &["migrate", "c", "--output-dir", "d", "--minimal", "-o", "yaml"]);
     assert!(
         fs::read_to_string(dir.path().join("d/gizmo/catalog.yaml")).unwrap().contains("olm.csv.metadata")
     );
     assert!(fs::read_to_string(dir.path().join("d/catalog.yaml")).unwrap().contains("vendor.note"));
-    let again = tool(dir.path(), &["migrate", "c", "--to", "d"]);
+    let again = tool(dir.path(), &["migrate", "c", "--output-dir", "d"]);
     assert!(again.status == Some(2) && again.stderr.contains("d is not empty"));
 }
 
@@ -150,7 +150,7 @@ fn a_pruned_catalog_keeps_its_other_bytes() {
     fs::write(dir.path().join("c/catalog.yaml"), &before).unwrap();
     fs::write(dir.path().join("c/gadget.json"), "{\"schema\": \"vendor.note\", \"package\": \"gadget\"}\n")
         .unwrap();
-    passes(dir.path(), &["prune", "c", "--keep", "gizmo@>=1.1.0", "--to", "d"]);
+    passes(dir.path(), &["prune", "c", "--keep", "gizmo@>=1.1.0", "--output-dir", "d"]);
     assert_eq!(fs::read_to_string(dir.path().join("c/catalog.yaml")).unwrap(), before);
     let expected = commented();
     let first = expected.find("---\nschema: olm.bundle\nname: gizmo.v1.0.0\n").unwrap();
@@ -169,7 +169,7 @@ fn a_pruned_catalog_keeps_its_other_bytes() {
     fs::write(dir.path().join("c/catalog.yaml"), &before).unwrap();
     for (arguments, code, message) in [
         (&["--keep", "widget"][..], 2, "package `widget` is not in the catalog"),
-        (&["--keep", "gizmo", "--to", "c/copies/new"], 2, "c/copies/new is inside the catalog"),
+        (&["--keep", "gizmo", "--output-dir", "c/copies/new"], 2, "c/copies/new is inside the catalog"),
         (&["--keep", "gizmo/slow"], 2, "its channels are `fast`, `stable`"),
         (&["--keep", "gizmo@>=9.0.0"], 2, "no bundle of package `gizmo` is in the range"),
         (&["--keep", "gizmo@^1"], 2, "invalid range `^1`"),

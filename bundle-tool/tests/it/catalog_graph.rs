@@ -69,14 +69,15 @@ fn upgrades_are_those_of_both_versions_of_olm() {
         ("gizmo.v0.8.0", "stable", 1),
         ("gizmo.v1.0.0", "fast", 1),
     ] {
-        let arguments = ["explain-upgrade", ".", "--package", "gizmo", "--channel", channel, "--from", from];
+        let arguments =
+            ["explain-upgrade", ".", "--package", "gizmo", "--channel", channel, "--installed", from];
         let output = tool(dir.path(), &arguments);
         assert_eq!(output.status, Some(code), "{from}: {}", output.stderr);
         all.extend(["# ", from, ", ", channel, "\n", &output.stdout, "\n"]);
     }
     // Without the range, both take each step.
     fs::write(dir.path().join("c.yaml"), VALID.replace("  skipRange: '>=1.0.0 <1.2.0'\n", "")).unwrap();
-    let output = tool(dir.path(), &["explain-upgrade", ".", "--package", "gizmo", "--from", "1.0.0"]);
+    let output = tool(dir.path(), &["explain-upgrade", ".", "--package", "gizmo", "--installed", "1.0.0"]);
     all.extend(["# 1.0.0, without skipRange\n", &output.stdout, "\n"]);
     assert_text("catalog-explain-upgrade", &all);
 }
@@ -142,7 +143,7 @@ fn every_sign() -> String {
 fn a_drawing_shows_heads_skips_ranges_deprecations_and_what_is_broken() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("c.yaml"), every_sign()).unwrap();
-    let output = tool(dir.path(), &["graph", "c.yaml", "--output", "svg", "--from", "1.0.0"]);
+    let output = tool(dir.path(), &["graph", "c.yaml", "--output", "svg", "--installed", "1.0.0"]);
     assert_eq!(output.status, Some(0), "{}", output.stderr);
     let svg = output.stdout;
     for sign in [
@@ -161,13 +162,15 @@ fn a_drawing_shows_heads_skips_ranges_deprecations_and_what_is_broken() {
         assert!(svg.contains(sign), "{sign}: {svg}");
     }
     assert_text("catalog-graph-svg", &svg.replace("><", ">\n<"));
-    let v1 =
-        tool(dir.path(), &["graph", "c.yaml", "--output", "svg", "--from", "gizmo.v1.0.0", "--olm", "v1"]);
+    let v1 = tool(
+        dir.path(),
+        &["graph", "c.yaml", "--output", "svg", "--installed", "gizmo.v1.0.0", "--olm", "v1"],
+    );
     assert_ne!(v1.stdout, svg);
     for (arguments, message) in [
-        (&["--output", "svg", "--from", "3.0.0"][..], "bundle `3.0.0` is not in package `gizmo`"),
-        (&["--output", "html", "--from", "1.0.0"], "--from requires --output svg"),
-        (&["--olm", "v1"], "--from"),
+        (&["--output", "svg", "--installed", "3.0.0"][..], "bundle `3.0.0` is not in package `gizmo`"),
+        (&["--output", "html", "--installed", "1.0.0"], "--installed requires --output svg"),
+        (&["--olm", "v1"], "--installed"),
     ] {
         let output = tool(dir.path(), &[&["graph", "c.yaml"], arguments].concat());
         assert_eq!(output.status, Some(2));
@@ -237,7 +240,8 @@ fn a_diff_shows_what_clusters_would_do_now_and_explain_upgrade_why_not_otherwise
     let skipping = VALID.replace("skips: [gizmo.v0.9.0]", "skips: [gizmo.v1.1.0]");
     fs::write(dir.path().join("skips.yaml"), skipping).unwrap();
     let explain = |catalog: &str| {
-        let output = tool(dir.path(), &["explain-upgrade", catalog, "--package", "gizmo", "--from", "1.0.0"]);
+        let output =
+            tool(dir.path(), &["explain-upgrade", catalog, "--package", "gizmo", "--installed", "1.0.0"]);
         output.stdout
     };
     assert_eq!(
@@ -271,7 +275,8 @@ fn upgrades_that_never_end_are_named() {
         bundle("1.2.0")
     );
     fs::write(dir.path().join("c.yaml"), text).unwrap();
-    let output = tool(dir.path(), &["explain-upgrade", "c.yaml", "--package", "gizmo", "--from", "1.0.0"]);
+    let output =
+        tool(dir.path(), &["explain-upgrade", "c.yaml", "--package", "gizmo", "--installed", "1.0.0"]);
     assert_eq!(output.status, Some(1), "{}", output.stderr);
     assert_eq!(
         output.stdout,
@@ -335,7 +340,7 @@ fn olm_v1_keeps_an_installed_version_that_is_preferred() {
         std::fs::write(dir.path().join("c.yaml"), channel(entries, deprecated)).unwrap();
         let run = crate::support::run(
             dir.path(),
-            &["catalog", "explain-upgrade", "c.yaml", "--package", "gizmo", "--from", from],
+            &["catalog", "explain-upgrade", "c.yaml", "--package", "gizmo", "--installed", from],
         );
         let line = run.stdout.lines().find(|line| line.starts_with("OLM v1")).unwrap_or_default().to_owned();
         (line, run.status)

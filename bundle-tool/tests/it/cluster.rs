@@ -211,8 +211,9 @@ fn run_bundle_rejects_labels_that_differ_from_annotations() {
 
 #[test]
 fn doctor_reads_a_must_gather() {
-    let gather =
-        |arguments: &[&str]| tool(&[&["doctor", "--from"], arguments].concat(), Path::new("/nonexistent"));
+    let gather = |arguments: &[&str]| {
+        tool(&[&["doctor", "--must-gather"], arguments].concat(), Path::new("/nonexistent"))
+    };
     let directory = tempfile::tempdir().unwrap();
     let namespace = directory.path().join("namespaces/ns");
     std::fs::create_dir_all(&namespace).unwrap();
@@ -613,7 +614,7 @@ fn cleanup_removes_olm_v1_installations_only_with_their_crds() {
     };
     let output = tool(&cleanup, &kubeconfig);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("use --delete-crds to delete them") && deletions().is_empty());
+    assert!(text(&output.stderr).contains("pass --delete-crds to delete them") && deletions().is_empty());
     let output = tool(&[&cleanup[..], &["--delete-crds"]].concat(), &kubeconfig);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(

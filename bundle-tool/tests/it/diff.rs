@@ -67,7 +67,7 @@ fn bundle_does_not_differ_from_itself() {
     fs::remove_dir_all(scratch.path().join("new")).unwrap();
     fs::rename(scratch.path().join("old"), scratch.path().join("new")).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
-    command.current_dir(scratch.path()).args(["diff", "--strict", "new", "new"]).assert().code(0);
+    command.current_dir(scratch.path()).args(["diff", "--all-crd-changes", "new", "new"]).assert().code(0);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn plain_manifests_are_compared_as_well() {
         fs::remove_dir_all(scratch.path().join(version)).unwrap();
         fs::rename(scratch.path().join("crds"), scratch.path().join(version)).unwrap();
     }
-    diff(scratch.path(), &["--strict"]).assert().code(1);
+    diff(scratch.path(), &["--all-crd-changes"]).assert().code(1);
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn served_versions_with_a_conversion_webhook_of_the_csv_are_not_compared() {
     assert!(code == Some(1) && out.contains("v1 -> v2"), "{out}{err}");
     let (code, out, err) = tool(scratch.path(), &["diff", "old", "with"]);
     assert_eq!(code, Some(0), "{out}{err}");
-    let (code, out, err) = tool(scratch.path(), &["diff", "--strict", "old", "with"]);
+    let (code, out, err) = tool(scratch.path(), &["diff", "--all-crd-changes", "old", "with"]);
     assert!(code == Some(1) && out.contains("v1 -> v2"), "the CRDs as they are written: {out}{err}");
 }
 
@@ -429,7 +429,7 @@ fn compared(old: &[(&str, &str)], new: &[(&str, &str)], arguments: &[&str]) -> (
 fn changed_selector_of_a_deployment_breaks_the_upgrade() {
     let (old, new) = (csv("gizmo.v1", "a", 1, ""), csv("gizmo.v1", "b", 2, ""));
     let path = "manifests/csv.yaml";
-    for strict in [&[][..], &["--strict"]] {
+    for strict in [&[][..], &["--all-crd-changes"]] {
         let (code, out, err) = compared(&[(path, &old)], &[(path, &new)], strict);
         assert_eq!(code, Some(1), "{out}{err}");
         assert!(out.contains("Deployment `gizmo`: spec.selector: "), "{out}");
@@ -466,7 +466,7 @@ fn versions_that_are_no_longer_served_break_clients() {
     assert!(out.contains("served version removed: v1alpha1 (requests for it fail)"), "{out}");
     assert!(out.contains("version no longer served: v1beta1 (requests for it fail)"), "{out}");
     // OLM v1 does not check it.
-    let (code, out, _) = compared(&[("crd.yaml", &old)], &[("crd.yaml", &new)], &["--strict"]);
+    let (code, out, _) = compared(&[("crd.yaml", &old)], &[("crd.yaml", &new)], &["--all-crd-changes"]);
     assert_eq!(code, Some(0), "{out}");
 }
 

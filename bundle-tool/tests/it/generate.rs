@@ -130,7 +130,8 @@ fn check_prints_the_difference_and_touches_nothing() {
     assert!(!project.path("bundle").exists());
     project.run(&[]).success();
     let before = project.files();
-    let changed = project.run(&["--check", "--image", "quay.io/example/lake=quay.io/other/lake:v2"]).code(1);
+    let changed =
+        project.run(&["--check", "--replace-image", "quay.io/example/lake=quay.io/other/lake:v2"]).code(1);
     let diff = stdout(&changed);
     assert!(diff.contains("-                image: quay.io/example/lake:v1\n"), "{diff}");
     assert!(diff.contains("+                image: quay.io/other/lake:v2\n"), "{diff}");
@@ -190,7 +191,7 @@ fn omitted_objects_are_reported() {
     );
     assert!(table.contains("it has no kind"), "{table}");
     assert!(notes.contains("warning: in/job.yaml:1:1: Job once was omitted"), "{notes}");
-    assert!(notes.contains("set --extra-service-accounts=stranger"), "{notes}");
+    assert!(notes.contains("pass --extra-service-accounts=stranger"), "{notes}");
     assert_eq!(table.lines().count(), 11, "{table}");
 
     fs::remove_dir_all(project.path("bundle")).unwrap();
@@ -301,7 +302,7 @@ fn package_and_version_come_from_cargo_toml_if_nothing_else_says_them() {
     let mut command = project.tool();
     let run =
         command.args(["generate", "bundle", "--input-dir", "in", "--package", "a-lake"]).assert().success();
-    assert!(stderr(&run).contains("note: using version 0.0.0 because none was found; set --version\n"));
+    assert!(stderr(&run).contains("note: using version 0.0.0 because none was found; pass --version\n"));
 }
 
 #[test]

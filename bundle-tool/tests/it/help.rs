@@ -18,12 +18,13 @@ fn help(command: &[String]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The names below `Commands:`.
+/// The names below `Commands:`, or in the groups of the program's own help.
 fn commands(help: &str) -> Vec<String> {
+    let is_grouped = help.contains("\nStart here:\n");
     help.lines()
-        .skip_while(|line| *line != "Commands:")
+        .skip_while(|line| *line != if is_grouped { "Start here:" } else { "Commands:" })
         .skip(1)
-        .take_while(|line| !line.is_empty())
+        .take_while(|line| if is_grouped { *line != "Options:" } else { !line.is_empty() })
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")
@@ -92,4 +93,83 @@ fn help_of_every_command_has_valid_examples() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(seen > 10, "only {seen} commands were found");
+}
+
+#[test]
+fn program_help_fits_on_a_terminal() {
+    let help = help(&[]);
+    let commands = help.lines().take_while(|line| *line != "Options:");
+    let long: Vec<_> = commands.filter(|line| line.chars().count() > EXAMPLES).collect();
+    assert!(long.is_empty(), "lines of more than {EXAMPLES} characters: {long:#?}");
+}
+
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+        .args(arguments)
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn command_of_another_tool_names_the_own_one() {
+    let mut errors = String::new();
+    for arguments in [
+        &["bundle", "validate", "./bundle"][..],
+        &["index", "add", "--bundles", "quay.io/example/gizmo:v1"],
+        &["generate-bundle"],
+        &["valdate"],
+    ] {
+        let (status, _, error) = run(arguments);
+        assert_eq!(status, Some(2), "{arguments:?}");
+        errors.push_str(error.split("\n\nUsage").next().unwrap());
+        errors.push_str("\n---\n");
+    }
+    insta::assert_snapshot!("command-of-another-tool", errors);
+}
+
+#[test]
+fn version_and_completion_are_commands_as_in_other_tools() {
+    let version = format!("bundle-tool {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(run(&["version"]), (Some(0), version, String::new()));
+    assert_eq!(run(&["completion", "bash"]), run(&["completions", "bash"]));
+}
+
+#[test]
+fn validate_without_a_reference_validates_the_bundle_here() {
+    let (status, _, error) = run(&["validate"]);
+    assert_eq!(status, Some(2));
+    assert_eq!(
+        error,
+        "error: no directory `bundle` here: pass the path or the image name of a bundle or a catalog\n"
+    );
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(directory.path().join("bundle/manifests")).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+        .arg("validate")
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("bundle/"));
+}
+
+#[test]
+fn plugin_of_kubectl_has_the_commands_of_the_cluster() {
+    let directory = tempfile::tempdir().unwrap();
+    let plugin = directory.path().join("kubectl-olm");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_bundle-tool"), &plugin).unwrap();
+    let help = |program: &std::path::Path, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).arg("--help").output().unwrap();
+        assert!(output.status.success(), "{arguments:?}");
+        output.stdout
+    };
+    let tool = std::path::Path::new(env!("CARGO_BIN_EXE_bundle-tool"));
+    for name in ["install", "status", "uninstall", "migrate"] {
+        assert_eq!(help(&plugin, &[name]), help(tool, &["olm", name]), "{name}");
+    }
+    assert_eq!(help(&plugin, &["doctor"]), help(tool, &["doctor"]));
 }

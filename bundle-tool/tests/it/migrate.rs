@@ -1,4 +1,4 @@
-//! `bundle-tool migrate`.
+//! `bundle-tool olm migrate`.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -495,12 +495,10 @@ fn bad_input_is_one_error() {
     fails(empty.path(), &[], "no call of operator-sdk or opm found in .");
     fails(empty.path(), &["missing"], "missing is not a directory");
     fails(empty.path(), &["Makefile"], "Makefile is not a directory");
-    fs::write(empty.path().join("Makefile"), b"a:\n\topm validate \xff\n").unwrap();
-    fails(empty.path(), &["--write"], "./Makefile: the file is not UTF-8");
     fs::write(empty.path().join("Makefile"), format!("a:\n{}", "\topm validate c\n".repeat(5001))).unwrap();
     fails(empty.path(), &["--write"], ". contains more than 5000 calls of operator-sdk and opm");
     let project = project(&[("Makefile", MAKEFILE), ("PROJECT", "a: [")]);
-    fails(project.path(), &["--write"], "./PROJECT is not valid YAML");
+    fails(project.path(), &["--write"], "./PROJECT:");
 }
 
 #[test]
@@ -536,6 +534,119 @@ fn large_files_and_deep_nesting_end() {
         "{}",
         run.stdout
     );
+}
+
+#[test]
+fn scripts_in_images_of_the_tools_are_kept() {
+    let directory = project(&[
+        (
+            ".github/workflows/ci.yaml",
+            "jobs:\n  a:\n    container: quay.io/operator-framework/opm:latest\n    steps:\n    - run: opm validate a\n  b:\n    \
+             container: {image: 'quay.io/operator-framework/operator-sdk:v1'}\n    steps:\n    - run: operator-sdk version\n  c:\n    \
+             container: alpine\n    steps:\n    - run: opm validate c\n",
+        ),
+        (
+            ".gitlab-ci.yml",
+            "image: {name: quay.io/operator-framework/opm}\nd:\n  script:\n  - opm validate d\ne:\n  image: alpine\n  script:\n  - opm validate e\n",
+        ),
+        (
+            "Dockerfile",
+            "FROM quay.io/operator-framework/opm AS tool\nRUN true\nFROM tool AS Next\nRUN opm validate f\nFROM alpine AS opm\nRUN opm validate g\n\
+             COPY --from=next /bin/opm /bin/opm\nCOPY --from=opm /x /x\nRUN <<EOF\nopm validate h\nEOF\nCOPY <<-\"E\" /x\nopm validate i\n\tE\n\
+             RUN bash -e <<X\nopm validate j\nX\nRUN cat <<X\nopm validate k\nX\n",
+        ),
+    ]);
+    let run = migrate(directory.path(), &["--output", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let results: BTreeMap<&str, &str> = report["calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| {
+            let name = call["call"].as_str().unwrap().trim_end().rsplit(' ').next().unwrap();
+            (name, call["result"].as_str().unwrap())
+        })
+        .collect();
+    let expected = [
+        ("a", "kept"),
+        ("c", "native"),
+        ("d", "kept"),
+        ("e", "native"),
+        ("f", "kept"),
+        ("g", "native"),
+        ("h", "native"),
+        ("j", "native"),
+        ("version", "kept"),
+    ];
+    assert_eq!(results, expected.into(), "{}", run.stdout);
+    for reason in ["bundle-tool; use an image that contains it", "push images without a Dockerfile"] {
+        assert!(run.stdout.contains(reason), "{}", run.stdout);
+    }
+    let notes: Vec<&serde_json::Value> = report["notes"].as_array().unwrap().iter().collect();
+    let images = notes.iter().filter(|note| note["message"].as_str().unwrap().contains("uses the image"));
+    assert_eq!(images.map(|note| note["line"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 7]);
+}
+
+#[test]
+fn lines_that_mention_a_tool_and_are_not_understood_are_warnings() {
+    let directory = project(&[
+        (
+            "hack/run.sh",
+            "#!/bin/sh\nif ! command -v operator-sdk >/dev/null; then exit 1; fi\nbash -c 'operator-sdk bundle validate bundle'\n\
+             eval \"opm validate catalog\"\ndocker run --rm -v .:/x image operator-sdk bundle validate /x\n# opm is a comment\n\
+             echo \"install opm first\"\nrm -f bin/opm\nx=$(which opm)\nopm validate catalog\ncurl -Lo opm https://example.com/opm\n",
+        ),
+        ("latin.sh", ""),
+    ]);
+    fs::write(directory.path().join("latin.sh"), b"opm validate \xe9\n").unwrap();
+    let run = migrate(directory.path(), &["--output", "json"]);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let warnings: Vec<String> = report["notes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|note| note["severity"] == "warning")
+        .map(|note| {
+            format!(
+                "{}:{}: {}",
+                note["file"].as_str().unwrap(),
+                note["line"],
+                note["message"].as_str().unwrap()
+            )
+        })
+        .collect();
+    insta::assert_snapshot!("migrate-project-misunderstood", warnings.join("\n"));
+    let quiet = migrate(directory.path(), &["--quiet"]);
+    assert!(
+        !quiet.stdout.contains("becomes:") && quiet.stderr.is_empty(),
+        "{}{}",
+        quiet.stdout,
+        quiet.stderr
+    );
+    assert!(
+        quiet.stdout.contains("latin.sh:1: warning: not read: the file is not UTF-8"),
+        "{}",
+        quiet.stdout
+    );
+}
+
+#[test]
+fn diff_is_applied_by_git_whatever_is_in_it() {
+    let script = "#!/bin/sh\nprintf '\u{1b}[31m\u{202e}\r'\r\nopm validate catalog\n";
+    let names = ["with space.sh", "with\ttab.sh", "\"quoted\"\\.sh", "\u{e9}.sh"];
+    let directory = project(&names.map(|name| (name, script)));
+    git(directory.path(), &["init", "--quiet"]);
+    let diff = migrate(directory.path(), &["--output", "diff"]).stdout;
+    fs::write(directory.path().join("all.patch"), diff).unwrap();
+    git(directory.path(), &["apply", "all.patch"]);
+    for name in names {
+        assert_eq!(
+            contents(directory.path())[name],
+            script.replace("opm validate", "bundle-tool catalog validate"),
+            "{name}"
+        );
+    }
 }
 
 /// A Deployment and its CRD, as kustomize prints them.

@@ -9,7 +9,7 @@ const MISTAKES: &[(&[&str], i32, &str)] = &[
     (
         &["registry", "serve", "--dir", "registry", "--listen-anywhere"],
         2,
-        "--listen-anywhere has no effect with loopback address `127.0.0.1:5000`: set --address, such as 0.0.0.0:5000",
+        "--listen-anywhere has no effect with loopback address `127.0.0.1:5000`: pass --address, such as 0.0.0.0:5000",
     ),
     (
         &[
@@ -42,7 +42,7 @@ const MISTAKES: &[(&[&str], i32, &str)] = &[
     ),
     (&["olm", "status", "--version"], 2, "unexpected argument '--version' found"),
     (&["validate", "bundle", "-V"], 2, "unexpected argument '-V' found"),
-    (&["doctor", "--from", "bundle"], 2, "bundle contains manifests, not objects of a cluster"),
+    (&["doctor", "--must-gather", "bundle"], 2, "bundle contains manifests, not objects of a cluster"),
 ];
 
 /// Commands that read a bundle, for `INPUT`.
@@ -75,7 +75,7 @@ const READS_CATALOG: &[&[&str]] = &[
         "--message",
         "old",
     ],
-    &["catalog", "explain-upgrade", "INPUT", "--package", "gizmo-operator", "--from", "1.0.0"],
+    &["catalog", "explain-upgrade", "INPUT", "--package", "gizmo-operator", "--installed", "1.0.0"],
     &["catalog", "add", "INPUT", "bundle", "--image", "quay.io/example/gizmo-bundle:v1"],
     &["push", "catalog", "INPUT", "registry.example.com/catalog:v1", "--to", "oci:new"],
     &["serve", "INPUT", "--cache-dir", "new", "--cache-only"],

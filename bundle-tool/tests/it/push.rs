@@ -268,7 +268,7 @@ fn invalid_catalog_or_bundle_is_pushed_only_without_validation() {
         assert_eq!(output.status.code(), Some(1), "{error}");
         assert!(output.stdout.is_empty() && !dir.path().join("out").exists(), "{what} was written");
         assert!(error.contains(&format!("error[{rule}]")), "{error}");
-        assert!(error.contains("use --no-validate to push it anyway\n"), "{error}");
+        assert!(error.contains("pass --no-validate to push it anyway\n"), "{error}");
         stdout(&run(dir.path(), &[&push[..], &["--no-validate"]].concat()));
         fs::remove_dir_all(dir.path().join("out")).unwrap();
     }

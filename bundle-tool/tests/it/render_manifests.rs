@@ -141,7 +141,7 @@ fn kustomize_base_and_helm_chart_have_all_objects() {
     let directory = tempfile::tempdir().unwrap();
     let plain = objects(&rendered(&[BUNDLE, "-n", "gizmos"]));
     let base = directory.path().join("base");
-    rendered(&[BUNDLE, "-n", "gizmos", "--output", "kustomize", "--directory", base.to_str().unwrap()]);
+    rendered(&[BUNDLE, "-n", "gizmos", "--output", "kustomize", "--output-dir", base.to_str().unwrap()]);
     let base = files(&base);
     let kustomization = objects(&base["kustomization.yaml"]);
     let resources: Vec<_> =
@@ -150,7 +150,7 @@ fn kustomize_base_and_helm_chart_have_all_objects() {
     assert_eq!(of_base, plain);
 
     let chart = directory.path().join("chart");
-    rendered(&[BUNDLE, "--output", "helm", "--directory", chart.to_str().unwrap()]);
+    rendered(&[BUNDLE, "--output", "helm", "--output-dir", chart.to_str().unwrap()]);
     let chart = files(&chart);
     insta::assert_snapshot!(chart["Chart.yaml"]);
     insta::assert_snapshot!(
@@ -209,13 +209,13 @@ fn render_reports_one_error_for_an_invalid_bundle() {
             "does not support install mode `MultiNamespace`, only `OwnNamespace`, `SingleNamespace`, `AllNamespaces`",
         ),
         (vec![path(&api_service)], "owns an APIService"),
-        (vec![BUNDLE.into(), "--output".into(), "helm".into()], "--directory"),
+        (vec![BUNDLE.into(), "--output".into(), "helm".into()], "--output-dir"),
         (
             vec![
                 BUNDLE.into(),
                 "--output".into(),
                 "helm".into(),
-                "--directory".into(),
+                "--output-dir".into(),
                 "x".into(),
                 "-n".into(),
                 "a".into(),
@@ -227,7 +227,7 @@ fn render_reports_one_error_for_an_invalid_bundle() {
                 BUNDLE.into(),
                 "--output".into(),
                 "helm".into(),
-                "--directory".into(),
+                "--output-dir".into(),
                 "x".into(),
                 "--certificates".into(),
                 "self-signed".into(),
@@ -235,7 +235,7 @@ fn render_reports_one_error_for_an_invalid_bundle() {
             "must not contain keys",
         ),
         (
-            vec![BUNDLE.into(), "--output".into(), "kustomize".into(), "--directory".into(), used.into()],
+            vec![BUNDLE.into(), "--output".into(), "kustomize".into(), "--output-dir".into(), used.into()],
             "is not empty",
         ),
         (vec!["none".into()], "expected a bundle directory"),

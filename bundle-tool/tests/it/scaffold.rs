@@ -970,7 +970,7 @@ fn bad_input_of_init_from_changes_nothing() {
     let error = directory.run(2, &["init", "--from", "."]);
     assert!(error.contains("Makefile.bundle already exists"), "{error}");
     let error = directory.run(2, &["init", "--from", ".", "--project-name", "kube-lake"]);
-    assert!(error.contains("set --project-name: invalid project name `kube-lake`"), "{error}");
+    assert!(error.contains("pass --project-name: invalid project name `kube-lake`"), "{error}");
     let error = directory.run(2, &["init", "--from", "nothing"]);
     assert!(error.contains("nothing is not a directory"), "{error}");
     assert_eq!(directory.files(), before);

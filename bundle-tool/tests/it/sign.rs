@@ -360,7 +360,7 @@ fn provenance_names_files_with_their_digests_and_the_revision() {
         }])
     );
     let source = &statement["predicate"]["buildDefinition"]["resolvedDependencies"][0];
-    assert_eq!(source["uri"], "git+https://example.com/org/gizmo");
+    assert_eq!(source["uri"], "git+https://example.com/org/gizmo.git");
     let twice = run(directory, &["attest", "provenance", "a.tar.gz", "./a.tar.gz"]);
     assert_eq!(
         failure(&twice).lines().next(),

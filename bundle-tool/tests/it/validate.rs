@@ -391,7 +391,7 @@ fn extension_configuration_is_validated_against_the_bundle() {
             paths[0],
             "--suite",
             "olmv1",
-            "--config",
+            "--extension-config",
             paths[1],
             "--install-namespace",
             "operators",

@@ -69,7 +69,7 @@ fn command_line_sets_levels() {
         "{message}"
     );
     let message = stderr(&run(&["validate", path, "--deny", "capability-unknown"]));
-    let expected = "warning: --deny capability-unknown has no effect: the suite `capabilities` is not enabled; add --suite capabilities\n";
+    let expected = "warning: --deny capability-unknown has no effect: the suite `capabilities` is not enabled; pass --suite capabilities\n";
     assert_eq!(message, expected);
     fs::remove_file(bundle.join("manifests/job.yaml")).unwrap();
     let settings =
@@ -105,7 +105,7 @@ fn nearest_settings_file_applies() {
     let other = dir.path().join("other.toml");
     fs::write(&other, "[rules]\nunsupported-kind = \"allow\"\n").unwrap();
     let other = other.to_str().unwrap();
-    assert_eq!(findings(&bundle, &["--config-file", other]), one(RULE, "error", Some("rule")));
+    assert_eq!(findings(&bundle, &["--config", other]), one(RULE, "error", Some("rule")));
     for (text, expected) in [
         (
             "[rules]\nunsupported-kin = \"allow\"\n",

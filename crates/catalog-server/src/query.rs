@@ -46,7 +46,7 @@ enum Form {
     Listed,
 }
 
-/// The columns of the tables (`docs/index-format.md`).
+/// The columns of the tables (`docs/internals/index-format.md`).
 pub(crate) mod column {
     pub(crate) mod package {
         pub(crate) const NAME: usize = 0;

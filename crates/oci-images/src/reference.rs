@@ -4,6 +4,7 @@
 //! and OLM parse image names with.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 /// The registry of names that do not have one.
@@ -106,6 +107,12 @@ impl Reference {
         &self.registry
     }
 
+    /// Returns whether the registry is on this machine: `localhost`, or a loopback address in literal form.
+    #[must_use]
+    pub fn is_on_loopback(&self) -> bool {
+        is_loopback(&self.registry)
+    }
+
     /// The repository within the registry: `org/app`.
     #[must_use]
     pub fn repository(&self) -> &str {
@@ -167,6 +174,16 @@ impl FromStr for Reference {
         }
         Ok(Self { registry, repository, tag: tag.map(str::to_owned), digest: digest.map(str::to_owned) })
     }
+}
+
+/// Returns whether a registry, with or without a port, is `localhost` or a loopback address in literal form.
+#[must_use]
+pub fn is_loopback(registry: &str) -> bool {
+    let host = match registry.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => registry.split_once(':').map_or(registry, |(host, _)| host),
+    };
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// The registry and the repository of a name.
@@ -356,5 +373,24 @@ mod tests {
         assert_eq!(parse(&format!("x.io/{}", "a".repeat(256))), Err(ReferenceError::NameTooLong));
         assert!(parse(&format!("x.io/{}", "a".repeat(255))).is_ok());
         assert_eq!(parse(&format!("a:{}", "v".repeat(129))), Err(ReferenceError::Tag));
+    }
+
+    #[test]
+    fn loopback_registries_are_on_this_machine() {
+        for (name, is_on_loopback) in [
+            ("localhost/x", true),
+            ("localhost:5000/x:v1", true),
+            ("127.0.0.1:5000/x", true),
+            ("127.1.2.3/x", true),
+            ("[::1]/x:v1", true),
+            ("[::1]:5000/x", true),
+            ("localhost", false),
+            ("localhost.example.com/x", false),
+            ("[::2]:5000/x", false),
+            ("10.0.0.1:5000/x", false),
+            ("quay.io/localhost/x", false),
+        ] {
+            assert_eq!(name.parse::<Reference>().unwrap().is_on_loopback(), is_on_loopback, "{name}");
+        }
     }
 }

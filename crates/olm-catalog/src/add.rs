@@ -15,7 +15,7 @@ use olm_model::version::Version;
 #[non_exhaustive]
 pub enum AddError {
     /// No channel is given.
-    #[error("bundle `{0}` has no channels: use --channels, or set the channels in metadata/annotations.yaml")]
+    #[error("bundle `{0}` has no channels: pass --channels, or set the channels in metadata/annotations.yaml")]
     NoChannels(String),
     /// A channel's name is empty, or has whitespace in it.
     #[error("invalid channel name `{0}`: channel names must not be empty or contain whitespace")]

@@ -71,11 +71,13 @@ impl Annotations {
         let channels = channels.unwrap_or_else(|| "alpha".to_owned());
         let default = options.default_channel.clone().or_else(|| kept(Keys::DEFAULT_CHANNEL));
         match &default {
-            Some(default) if !channels.split(',').any(|channel| channel.trim() == default) => {
+            Some(default)
+                if !options.is_of_sdk() && !channels.split(',').any(|channel| channel.trim() == default) =>
+            {
                 return Err(Error::DefaultChannel { default: default.clone(), channels });
             }
             None if channels.contains(',') => {
-                report.warn_at(None, "the bundle has several channels and no default; set --default-channel");
+                report.warn_at(None, "the bundle has several channels and no default; pass --default-channel");
             }
             _ => {}
         }

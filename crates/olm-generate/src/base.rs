@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::error::Error;
 use super::input::{self, Collected, Item};
 use super::json::{entries, map_mut, text};
+use super::merge;
 use super::options::{Options, Origin};
 use super::report::{GenerateReport, ObjectOutcome};
 use olm_model::{Document, names};
@@ -64,11 +65,13 @@ fn package_of(csv: &str) -> &str {
 /// The base: the package's CSV of the input, or that of the kustomize directory, or a bare one.
 ///
 /// # Errors
-/// The kustomize directory's CSV does not fit its type, or the input holds two of the package.
+/// The kustomize directory's CSV does not fit its type, or the input holds two of the package or those of several packages, of which
+/// operator-sdk uses the first of the package.
 pub(crate) fn choose(
     package: &str,
     collected: &Collected,
     kustomize: Option<&Document>,
+    is_of_sdk: bool,
     report: &mut GenerateReport,
 ) -> Result<Item, Error> {
     let prefix = format!("{package}.");
@@ -80,7 +83,7 @@ pub(crate) fn choose(
         collected.csvs.iter().map(|csv| package_of(csv.name()).to_owned()).collect();
     packages.sort();
     packages.dedup();
-    if packages.len() > 1 {
+    if packages.len() > 1 && !is_of_sdk {
         return Err(Error::Packages(packages));
     }
     let mut chosen: Option<&Item> = None;
@@ -97,6 +100,12 @@ pub(crate) fn choose(
                 ),
             );
         } else if let Some(first) = chosen {
+            if is_of_sdk {
+                let title = report.title(csv.source);
+                report.record(csv.source, ObjectOutcome::Omitted("another CSV is the base".to_owned()));
+                report.warn(csv.source, format!("{title} was omitted: another one is the base"));
+                continue;
+            }
             return Err(Error::Duplicate {
                 kind: "ClusterServiceVersion of the package",
                 name: package.to_owned(),
@@ -111,12 +120,17 @@ pub(crate) fn choose(
     if let Some(csv) = chosen {
         return Ok(csv.clone());
     }
-    let base = bare(package);
+    let mut base = bare(package);
+    let lack = if is_of_sdk {
+        merge::overlay(&mut base, &placeholder_base(package));
+        "placeholders".to_owned()
+    } else {
+        format!("no {}", missing(&base).join(", "))
+    };
     report.warn_at(
         None,
         format!(
-            "no base ClusterServiceVersion found, so the CSV has no {}; create one with `bundle-tool generate manifests`, or add one to the input",
-            missing(&base).join(", ")
+            "no base ClusterServiceVersion found, so the CSV has {lack}; create one with `bundle-tool generate manifests`, or add one to the input"
         ),
     );
     Ok(Item { source: usize::MAX, json: base })
@@ -166,8 +180,45 @@ pub(crate) fn bare(package: &str) -> Json {
     })
 }
 
-/// `Memcached Operator` of `memcached-operator`, `Flight Ticket` of `FlightTicket`.
-pub(crate) fn display_name(name: &str) -> String {
+/// Returns the base CSV of a package that has none, with operator-sdk's placeholders for what is not known. The native commands write
+/// no placeholders, so that none is published.
+///
+/// Source: `New` in `internal/generate/clusterserviceversion/bases` of operator-sdk v1.42.
+#[must_use]
+pub fn placeholder_base(package: &str) -> Json {
+    let display = display_name(package);
+    json!({
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {
+            "name": format!("{package}.v0.0.0"),
+            "namespace": "placeholder",
+            "annotations": { "capabilities": "Basic Install", "alm-examples": "[]" },
+        },
+        "spec": {
+            "displayName": display,
+            "description": format!("{display} description. TODO."),
+            "provider": { "name": "Provider Name", "url": "https://your.domain" },
+            "maintainers": [{ "name": "Maintainer Name", "email": "your@email.com" }],
+            "links": [{ "name": display, "url": format!("https://{package}.domain") }],
+            "maturity": "alpha",
+            "keywords": [package],
+            "icon": [{ "base64data": "", "mediatype": "" }],
+            "installModes": [
+                { "type": "OwnNamespace", "supported": false },
+                { "type": "SingleNamespace", "supported": false },
+                { "type": "MultiNamespace", "supported": false },
+                { "type": "AllNamespaces", "supported": true },
+            ],
+        },
+    })
+}
+
+/// Returns a name as capitalized words: `Memcached Operator` for `memcached-operator`, `Flight Ticket` for `FlightTicket`.
+///
+/// Source: `GetDisplayName` in `internal/util/k8sutil` of operator-sdk v1.42.
+#[must_use]
+pub fn display_name(name: &str) -> String {
     let words = name.split(['.', '-', '_', ' ']).map(str::trim).filter(|word| !word.is_empty());
     let mut out = String::new();
     for word in words {
@@ -217,6 +268,7 @@ mod tests {
             ("memcached-operator", "Memcached Operator"),
             ("another-_AppOperator_againTwiceThrice More", "Another App Operator Again Twice Thrice More"),
             ("API", "API"),
+            ("MemcachedRS", "Memcached RS"),
             ("a.b", "A B"),
         ] {
             assert_eq!(display_name(name), title);

@@ -231,15 +231,17 @@ impl Csv {
     /// Adds from which versions the operator is upgraded in a channel.
     ///
     /// # Errors
-    /// As [`Upgrade::apply`].
+    /// As [`Upgrade::apply`]; and, unless the bundle is that of operator-sdk, the CSV replaces or skips itself.
     pub(crate) fn upgrade(
         &mut self,
         upgrade: &Upgrade,
         package: &str,
         channel: &str,
+        is_of_sdk: bool,
         report: &mut GenerateReport,
     ) -> Result<(), Error> {
-        upgrade.apply(package, &self.version, channel, &mut self.json, report)
+        upgrade.apply(package, &self.version, channel, &mut self.json, report)?;
+        if is_of_sdk { Ok(()) } else { super::upgrade::check(&self.json) }
     }
 
     pub(crate) fn name(&self) -> String {

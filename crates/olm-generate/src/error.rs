@@ -82,7 +82,7 @@ pub enum Error {
     )]
     Packages(Vec<String>),
     /// There is no package name.
-    #[error("no package name found; set --package, or add a base ClusterServiceVersion")]
+    #[error("no package name found; pass --package, or add a base ClusterServiceVersion")]
     NoPackage,
     /// The package's name is not a DNS-1123 label.
     #[error(
@@ -122,7 +122,7 @@ pub enum Error {
         limit: usize,
     },
     /// The base CSV's version is not a semantic version.
-    #[error("{place}: invalid spec.version `{}`: {reason}; write it as 1.2.3, or set --version", .version.escape_debug())]
+    #[error("{place}: invalid spec.version `{}`: {reason}; write it as 1.2.3, or pass --version", .version.escape_debug())]
     Version {
         /// Where it is.
         place: SourceLocation,

@@ -68,7 +68,7 @@ pub(crate) fn rewrite(
         if !used.contains(&index) {
             report.warn_at(
                 None,
-                format!("--image {}={}: no manifest uses that image", rewrite.from, rewrite.to),
+                format!("--replace-image {}={}: no manifest uses that image", rewrite.from, rewrite.to),
             );
         }
     }

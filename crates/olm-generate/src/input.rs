@@ -240,9 +240,10 @@ impl Collected {
     }
 
     /// # Errors
-    /// There is no Deployment, or two have one name.
-    pub(crate) fn check(&self, report: &GenerateReport) -> Result<(), Error> {
-        if self.deployments.is_empty() {
+    /// Two scorecard configurations have one name; or, unless the bundle is that of operator-sdk, there is no Deployment, or two have
+    /// one name.
+    pub(crate) fn check(&self, is_of_sdk: bool, report: &GenerateReport) -> Result<(), Error> {
+        if self.deployments.is_empty() && !is_of_sdk {
             let is_workload = |item: &&Item| {
                 let kinds = [
                     "StatefulSet",
@@ -279,7 +280,9 @@ impl Collected {
             }
             Ok(())
         };
-        unique("Deployment", &self.deployments)?;
+        if !is_of_sdk {
+            unique("Deployment", &self.deployments)?;
+        }
         unique("scorecard Configuration", &self.scorecards)
     }
 }

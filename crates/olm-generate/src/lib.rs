@@ -76,7 +76,7 @@ mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use base::check_package_name;
+pub use base::{check_package_name, display_name, placeholder_base};
 pub use csv::created_at;
 pub use error::Error;
 pub use input::decode_csv;
@@ -106,8 +106,9 @@ pub struct Generated {
     pub channels: Vec<String>,
     /// The bundle's files: path below its directory to bytes.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// The path of the CSV among the files.
-    pub csv: String,
+    /// The paths of the manifests among the files, in the order in which operator-sdk prints them: the CSV, CRDs, Services, other
+    /// objects, and RBAC objects.
+    pub manifests: Vec<String>,
     /// `bundle.Dockerfile`.
     pub dockerfile: String,
     /// Where each object went, with notes.
@@ -132,7 +133,7 @@ fn collect(
 ) -> Result<(input::Collected, String, Origin, input::Item), Error> {
     let collected = input::collect(&input.documents, report)?;
     let (package, origin) = base::package(options, &collected, input.base.as_ref())?;
-    let base = base::choose(&package, &collected, input.base.as_ref(), report)?;
+    let base = base::choose(&package, &collected, input.base.as_ref(), options.is_of_sdk(), report)?;
     Ok((collected, package, origin, base))
 }
 
@@ -168,7 +169,7 @@ fn label(base: &mut input::Item, platforms: &BTreeSet<String>) {
 pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
     let mut report = GenerateReport::default();
     let (mut collected, package, package_origin, mut base) = collect(input, options, &mut report)?;
-    collected.check(&report)?;
+    collected.check(options.is_of_sdk(), &report)?;
     images::rewrite(&mut collected, &mut base, &options.images, &BTreeMap::new(), &mut report);
     let platforms = images::platforms(&collected, &options.platforms);
     images::rewrite(&mut collected, &mut base, &[], &options.digests, &mut report);
@@ -176,18 +177,24 @@ pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
 
     let rbac = rbac::split(&collected, &options.extra_service_accounts, &mut report)?;
     let scorecard = scorecard::file(&collected, &input.previous, options.scorecard, &mut report);
-    let is_of_sdk = options.builder.is_some();
+    let is_of_sdk = options.is_of_sdk();
     let mut certificates = certificates::Certificates::new(&collected, is_of_sdk);
-    let annotations =
-        annotations::Annotations::new(&package, options, input, scorecard.is_some(), &mut report)?;
+    let has_tests = options.has_test_annotations.unwrap_or(scorecard.is_some());
+    let annotations = annotations::Annotations::new(&package, options, input, has_tests, &mut report)?;
     let channels = annotations.channels();
     let channel = channels.first().map_or("", String::as_str);
     let mut csv = csv::build(base, &package, options, &collected, &rbac, &mut certificates, &mut report)?;
-    csv.upgrade(&options.upgrade, &package, channel, &mut report)?;
+    csv.upgrade(&options.upgrade, &package, channel, is_of_sdk, &mut report)?;
     let objects = objects::files(&collected, &rbac, &certificates, is_of_sdk, &mut report)?;
 
+    let csv_path = format!("manifests/{}.clusterserviceversion.yaml", package.to_lowercase());
+    let mut manifests = vec![csv_path.clone()];
     let mut files = BTreeMap::new();
-    files.extend(objects.into_iter().map(|(name, bytes)| (format!("manifests/{name}"), bytes)));
+    for (name, bytes) in objects {
+        let path = format!("manifests/{name}");
+        manifests.push(path.clone());
+        files.insert(path, bytes);
+    }
     if let Some(bytes) = scorecard {
         files.insert(scorecard::PATH.to_owned(), bytes);
     }
@@ -209,7 +216,6 @@ pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
         "metadata/annotations.yaml".to_owned(),
         annotations.yaml(input.previous.get("metadata/annotations.yaml").map(Vec::as_slice)).into_bytes(),
     );
-    let csv_path = format!("manifests/{}.clusterserviceversion.yaml", package.to_lowercase());
     let (name, version, version_origin) = (csv.name(), csv.version.clone(), csv.origin);
     csv.date(&csv_path, &mut files, &input.previous, options)?;
     let dockerfile = dockerfile::text(&annotations, &options.directory, input.previous_dockerfile.as_deref());
@@ -222,7 +228,7 @@ pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
         version_origin,
         channels,
         files,
-        csv: csv_path,
+        manifests,
         dockerfile,
         report,
     })

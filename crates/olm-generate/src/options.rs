@@ -48,6 +48,8 @@ pub struct Options {
     pub dependencies: Vec<serde_json::Value>,
     /// Entries of `metadata/properties.yaml`. Without any, an existing file is kept.
     pub properties: Vec<serde_json::Value>,
+    /// Whether the annotations say where the scorecard's tests are. By default, they do if the bundle has tests.
+    pub has_test_annotations: Option<bool>,
     /// Whether the bundle gets a default scorecard configuration if the input contains none.
     pub scorecard: bool,
     /// How an upgrade leads to this version.
@@ -61,9 +63,16 @@ pub struct Options {
     /// The time now, in RFC 3339.
     pub now: String,
     /// The tool that the annotations name as the builder, such as `operator-sdk-v1.42.3`, to generate what that tool does:
-    /// without digests, `relatedImages` has the images that `RELATED_IMAGE_` variables name, and nothing else. By default, the
-    /// builder is bundle-tool.
+    /// without digests, `relatedImages` has the images that `RELATED_IMAGE_` variables name, and nothing else; and bundles that
+    /// cannot be installed, such as one without a Deployment, are generated, too. By default, the builder is bundle-tool.
     pub builder: Option<String>,
+}
+
+impl Options {
+    /// Returns whether the bundle is the one that operator-sdk generates.
+    pub(crate) fn is_of_sdk(&self) -> bool {
+        self.builder.is_some()
+    }
 }
 
 /// Where a package's name or version comes from.

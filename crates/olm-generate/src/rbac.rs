@@ -386,7 +386,7 @@ impl<'c> Bound<'c> {
                 binding.source,
                 format!(
                     "{title} binds service account `{unused}`, which no Deployment uses, so its role is not in \
-                     the CSV; if the operator uses it, set --extra-service-accounts={unused}"
+                     the CSV; if the operator uses it, pass --extra-service-accounts={unused}"
                 ),
             );
         }

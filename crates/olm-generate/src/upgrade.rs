@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value as Json, json};
 
 use super::error::Error;
-use super::json::{map_mut, set, text};
+use super::json::{items, map_mut, set, text};
 use super::options::{Replaces, Upgrade};
 use super::{base, report::GenerateReport};
 use olm_model::catalog::Catalog;
@@ -15,7 +15,7 @@ impl Upgrade {
     /// Adds it to the CSV of a version in a channel.
     ///
     /// # Errors
-    /// A CSV replaces or skips itself, or the range is not valid.
+    /// The range is not valid.
     pub(crate) fn apply(
         &self,
         package: &str,
@@ -24,7 +24,6 @@ impl Upgrade {
         csv: &mut Json,
         report: &mut GenerateReport,
     ) -> Result<(), Error> {
-        let name = base::name(csv).to_owned();
         let full = |text: &str| match semver::Version::parse(text) {
             Ok(_) => format!("{package}.v{text}"),
             Err(_) => text.to_owned(),
@@ -52,13 +51,6 @@ impl Upgrade {
             }
         }
         let replaces = text(csv, &["spec", "replaces"]);
-        if replaces == name {
-            return Err(Error::OwnPredecessor { name, field: "replaces" });
-        }
-        if super::json::items(csv, &["spec", "skips"]).iter().any(|skip| skip.as_str() == Some(name.as_str()))
-        {
-            return Err(Error::OwnPredecessor { name, field: "skips" });
-        }
         if !replaces.is_empty() && !replaces.starts_with(&format!("{package}.")) {
             report.warn_at(
                 None,
@@ -70,6 +62,20 @@ impl Upgrade {
         }
         Ok(())
     }
+}
+
+/// Checks that a CSV does not replace or skip itself.
+pub(crate) fn check(csv: &Json) -> Result<(), Error> {
+    let name = base::name(csv);
+    let is_skipped = || items(csv, &["spec", "skips"]).iter().any(|skip| skip.as_str() == Some(name));
+    let field = if text(csv, &["spec", "replaces"]) == name {
+        "replaces"
+    } else if is_skipped() {
+        "skips"
+    } else {
+        return Ok(());
+    };
+    Err(Error::OwnPredecessor { name: name.to_owned(), field })
 }
 
 /// Returns the name of the highest version below `version`, from which the channel upgrades.
@@ -106,7 +112,8 @@ mod tests {
     use super::*;
 
     fn apply(upgrade: &Upgrade, csv: &mut Json) -> Result<(), Error> {
-        upgrade.apply("a", &semver::Version::new(2, 0, 0), "stable", csv, &mut GenerateReport::default())
+        upgrade.apply("a", &semver::Version::new(2, 0, 0), "stable", csv, &mut GenerateReport::default())?;
+        check(csv)
     }
 
     #[test]

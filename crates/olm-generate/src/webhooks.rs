@@ -84,30 +84,40 @@ impl<'c> Endpoints<'c> {
         Self { deployments: &collected.deployments, services, labelled, by_label }
     }
 
-    /// Returns the name of the first Deployment whose pods have all labels that a Service selects.
+    /// Returns the names of the first Deployment whose pods have all labels that a Service selects, and of the next one.
     ///
     /// Takes time in proportion to the number of labels and a 64th of the number of Deployments.
-    fn answering(&self, service: &Item) -> Option<&'c str> {
+    fn answering(&self, service: &Item) -> Option<(&'c str, Option<&'c str>)> {
         let selector = entries(&service.json, &["spec", "selector"]);
         let mut labels = Vec::new();
         for (key, value) in selector.into_iter().flatten() {
             labels.push(self.by_label.get(&(key.as_str(), value.as_str().unwrap_or_default()))?);
         }
-        let at = match labels.iter().min_by_key(|label| label.positions.len()) {
-            None => self.labelled,
+        let (first, second) = match labels.iter().min_by_key(|label| label.positions.len()) {
+            None => (self.labelled, None),
             Some(rarest) if rarest.bits.is_empty() => {
                 let has = |label: &&&Labelled, at: &usize| match label.bits.get(at / 64) {
                     Some(word) => word >> (at % 64) & 1 == 1,
                     None => label.positions.binary_search(at).is_ok(),
                 };
-                rarest.positions.iter().find(|at| labels.iter().all(|label| has(&label, at))).copied()
+                let mut found =
+                    rarest.positions.iter().filter(|at| labels.iter().all(|label| has(&label, at)));
+                (found.next().copied(), found.next().copied())
             }
-            Some(rarest) => (0..rarest.bits.len()).find_map(|index| {
-                let word = labels.iter().fold(u64::MAX, |word, label| word & label.bits[index]);
-                (word != 0).then(|| index * 64 + word.trailing_zeros() as usize)
-            }),
+            Some(rarest) => {
+                let mut found = (0..rarest.bits.len()).flat_map(|index| {
+                    let word = labels.iter().fold(u64::MAX, |word, label| word & label.bits[index]);
+                    // Without its lowest bit, the word has the next position.
+                    [word, word & word.wrapping_sub(1)]
+                        .into_iter()
+                        .filter(|word| *word != 0)
+                        .map(move |word| index * 64 + word.trailing_zeros() as usize)
+                });
+                (found.next(), found.next())
+            }
         };
-        Some(self.deployments.get(at?)?.name())
+        let name = |at: usize| self.deployments.get(at).map(Item::name);
+        Some((name(first?)?, second.and_then(name)))
     }
 }
 
@@ -175,10 +185,21 @@ fn admission(
                 service_name.escape_debug()
             ),
         ),
-        (Some(service), Some(_)) => {
+        (Some(service), Some((first, second))) => {
             report.record(service.source, ObjectOutcome::Csv("webhookdefinitions".to_owned()));
+            if let Some(second) = second {
+                let [service, first, second] = [service_name, first, second].map(str::escape_debug);
+                report.warn(
+                    item.source,
+                    format!(
+                        "webhook {name}: Service `{service}` selects the pods of Deployments `{first}` and `{second}`, but the CSV \
+                         names only `{first}`; narrow spec.selector of the Service"
+                    ),
+                );
+            }
         }
     }
+    let deployment = deployment.map(|(first, _)| first);
     ports(&mut description, service, dig(reference, &["port"]).as_i64());
     description.insert("deploymentName".to_owned(), deployment.unwrap_or_else(|| guess(service_name)).into());
     if let Some(path) = dig(reference, &["path"]).as_str() {
@@ -286,7 +307,7 @@ fn conversions(
         description.insert("generateName".to_owned(), generate_name(&names).into());
         description.insert("conversionCRDs".to_owned(), json!(names));
         ports(&mut description, Some(service), first.port);
-        let deployment = endpoints.answering(service);
+        let deployment = endpoints.answering(service).map(|(first, _)| first);
         if deployment.is_none() {
             report.warn(
                 first.source,

@@ -8,19 +8,19 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-mod alpha;
 mod diagnostic;
 mod github;
 mod json;
 mod junit;
 mod sarif;
+mod sdk_json;
 mod summary;
 pub mod text;
 
-pub use alpha::alpha;
 pub use diagnostic::{Diagnostic, RelatedPlace, Subject};
 pub use github::github;
 pub use json::json;
 pub use junit::junit;
 pub use sarif::{RuleDescription, sarif};
+pub use sdk_json::{SdkOutput, SdkResult, sdk_json};
 pub use summary::Summary;

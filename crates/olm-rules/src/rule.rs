@@ -82,6 +82,7 @@ impl Rule {
             rejected_by,
             help: self.help,
             sources: self.sources,
+            can_be_ignored: !crate::ignores::UNREAD_INPUT.contains(&self.id),
             example: examples::of(self.id),
         }
     }

@@ -5,7 +5,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::{CustomResource, ResourceExt};
 use operator_runtime::cli::NoArgs;
 use operator_runtime::conditions::ConditionStatus::{False, True};
-use operator_runtime::controller::{Children, Error, Exists, Observed, Reconciler, Watches};
+use operator_runtime::conditions::Status;
+use operator_runtime::controller::{Child, Children, Error, Observed, Reconciler, Watches};
 use operator_runtime::crd::Crd;
 use operator_runtime::{Identity, Operator};
 use schemars::JsonSchema;
@@ -33,30 +34,44 @@ struct GreetingStatus {
     #[schemars(schema_with = "operator_runtime::conditions::schema")]
     conditions: Vec<Condition>,
 }
-operator_runtime::conditioned!(GreetingStatus);
+impl Status for GreetingStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+    fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+        Some(&mut self.conditions)
+    }
+}
 
-struct Greetings;
+struct Greetings {
+    text: Child<ConfigMap>,
+}
+
+impl Greetings {
+    fn new(watches: &mut Watches<Greeting>) -> Self {
+        Self { text: watches.child() }
+    }
+}
 
 impl Reconciler for Greetings {
     type Object = Greeting;
+    type Status = GreetingStatus;
+    type External = ();
 
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<ConfigMap, Exists>();
-    }
-
-    fn desired(&self, greeting: &Greeting, _: &Observed) -> Result<Children, Error> {
+    fn desired(&self, greeting: &Greeting, _: &Observed<Self>) -> Result<Children, Error> {
         let mut children = Children::new();
-        children.add(ConfigMap {
+        let text = ConfigMap {
             metadata: ObjectMeta { name: Some(greeting.name_any()), ..ObjectMeta::default() },
             data: Some([("text".to_owned(), format!("Hello, {}!", greeting.spec.name))].into()),
             ..ConfigMap::default()
-        });
+        };
+        children.add(self.text, text);
         Ok(children)
     }
 
-    fn status(&self, greeting: &Greeting, observed: &Observed) -> GreetingStatus {
-        let written = observed.child::<ConfigMap, Exists>(&greeting.name_any()).is_some();
-        let mut status = observed.draft(greeting);
+    fn status(&self, greeting: &Greeting, observed: &Observed<Self>) -> GreetingStatus {
+        let written = observed.child(self.text, &greeting.name_any()).is_some();
+        let mut status = observed.draft();
         status.set(
             "Available",
             if written { True } else { False },
@@ -78,6 +93,6 @@ const IDENTITY: Identity = Identity {
 
 fn main() -> std::process::ExitCode {
     operator_runtime::main(&IDENTITY, |_: &NoArgs| {
-        Operator::new(IDENTITY).crd(Crd::new::<Greeting>()).controller(Greetings)
+        Operator::new(IDENTITY).crd(Crd::new::<Greeting>()).controller(Greetings::new)
     })
 }

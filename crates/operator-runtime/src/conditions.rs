@@ -4,6 +4,9 @@ use crate::problem::ReconcileProblem;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
 
 /// Whether the object does what it is for.
@@ -16,34 +19,45 @@ pub const DEGRADED: &str = "Degraded";
 /// The longest message of a condition in characters; the API allows 32768, more than anybody reads.
 const MAX_MESSAGE_CHARS: usize = 1024;
 
-/// A status with conditions; implement it by [`conditioned!`](crate::conditioned).
-pub trait Conditioned {
-    /// Returns the conditions.
-    fn conditions(&self) -> &[Condition];
-    /// Returns the conditions to change them.
-    fn conditions_mut(&mut self) -> &mut Vec<Condition>;
+/// What a status has to implement: a few derives, and where its conditions are.
+///
+/// ```
+/// # use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+/// # use serde::{Deserialize, Serialize};
+/// use operator_runtime::conditions::Status;
+///
+/// #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+/// struct GreetingStatus {
+///     conditions: Vec<Condition>,
+/// }
+///
+/// impl Status for GreetingStatus {
+///     fn conditions(&self) -> &[Condition] {
+///         &self.conditions
+///     }
+///     fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+///         Some(&mut self.conditions)
+///     }
+/// }
+/// ```
+///
+/// A status without conditions implements neither method: `impl Status for MyStatus {}`. What a condition would show is then
+/// recorded as an event only. A kind that has no status, or whose status others write, has the status `()`.
+pub trait Status:
+    Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static
+{
+    /// Returns the conditions; none unless implemented.
+    fn conditions(&self) -> &[Condition] {
+        &[]
+    }
+
+    /// Returns the conditions to change them; `None` unless implemented.
+    fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+        None
+    }
 }
 
-/// Implements [`Conditioned`](crate::conditions::Conditioned) for a status with a field `conditions: Vec<Condition>`.
-#[macro_export]
-macro_rules! conditioned {
-    ($status:ty) => {
-        impl $crate::conditions::Conditioned for $status {
-            fn conditions(&self) -> &[$crate::conditions::ConditionType] {
-                &self.conditions
-            }
-            fn conditions_mut(&mut self) -> &mut Vec<$crate::conditions::ConditionType> {
-                &mut self.conditions
-            }
-        }
-    };
-}
-
-#[cfg(test)]
-pub(crate) use conditioned;
-
-#[doc(hidden)]
-pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition as ConditionType;
+impl Status for () {}
 
 /// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,16 +118,16 @@ pub struct Draft<S> {
     now: Timestamp,
 }
 
-impl<S: Conditioned> Draft<S> {
+impl<S: Status> Draft<S> {
     /// Returns a draft that starts with the previous status of an object of this generation.
     pub fn new(previous: S, generation: Option<i64>, now: Timestamp) -> Self {
         Self { before: previous.conditions().to_vec(), status: previous, generation, now }
     }
 
-    /// Sets a condition; the message is cut at 1024 characters.
+    /// Sets a condition; the message is cut at 1024 characters. A status without conditions stays as it is.
     pub fn set(&mut self, kind: &str, state: ConditionStatus, reason: &str, message: impl AsRef<str>) {
         let status = state.as_str();
-        let conditions = self.status.conditions_mut();
+        let Some(conditions) = self.status.conditions_mut() else { return };
         let existing = conditions.iter_mut().find(|condition| condition.type_ == kind);
         let since = existing
             .as_ref()
@@ -134,17 +148,20 @@ impl<S: Conditioned> Draft<S> {
     }
 
     /// Sets `Degraded` from a problem, or to false.
-    ///
-    /// Keeps the first message of a lasting problem: the kubelet words the same one differently every time.
     pub fn degraded(&mut self, problem: Option<&ReconcileProblem>) {
-        let Some(problem) = problem else {
-            return self.set(DEGRADED, ConditionStatus::False, "AsExpected", "No problems found");
-        };
+        match problem {
+            None => self.set(DEGRADED, ConditionStatus::False, "AsExpected", "No problems found"),
+            Some(problem) => self.set(DEGRADED, ConditionStatus::True, &problem.reason, &problem.message),
+        }
+    }
+
+    /// Sets `Degraded` from what others report, which keeps its first message while it lasts: the kubelet words the same problem
+    /// differently every time.
+    pub(crate) fn degraded_by_others(&mut self, problem: &ReconcileProblem) {
         let lasting = self.previous(DEGRADED).filter(|condition| {
             condition.status == "True"
                 && condition.reason == problem.reason
                 && condition.observed_generation == self.generation
-                && !problem.retry
         });
         let message = lasting.map_or(&problem.message, |condition| &condition.message).clone();
         self.set(DEGRADED, ConditionStatus::True, &problem.reason, message);
@@ -245,19 +262,17 @@ mod tests {
     }
 
     #[test]
-    fn lasting_problem_keeps_its_first_message_and_one_that_is_retried_its_last() {
-        let message = |retry| {
-            let problem = |message: &str| ReconcileProblem {
-                retry,
-                ..ReconcileProblem::new("ImagePullBackOff", message)
-            };
+    fn problem_of_others_keeps_its_first_message_and_an_own_one_has_its_last() {
+        let message = |set: fn(&mut Draft<ClusterStatus>, ReconcileProblem)| {
+            let problem = |message: &str| ReconcileProblem::new("ImagePullBackOff", message);
             let mut first = draft(ClusterStatus::default(), 0);
-            first.degraded(Some(&problem("first words")));
+            set(&mut first, problem("first words"));
             let mut second = draft(first.finish(), 5);
-            second.degraded(Some(&problem("other words")));
+            set(&mut second, problem("other words"));
             second.conditions[0].message.clone()
         };
-        assert_eq!((message(false).as_str(), message(true).as_str()), ("first words", "other words"));
+        assert_eq!(message(|draft, problem| draft.degraded_by_others(&problem)), "first words");
+        assert_eq!(message(|draft, problem| draft.degraded(Some(&problem))), "other words");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`Operator`], [`Identity`], [`main`] | an operator as data, its names, and its command line |
 //! | [`controller`] | the [`Reconciler`](controller::Reconciler) trait, and the pipeline that runs it |
-//! | [`conditions`], [`views`], [`labels`], [`workload`], [`validation`] | helpers for statuses, children and validation |
+//! | [`conditions`], [`views`], [`labels`], [`workload`], [`generate`], [`validation`] | helpers for statuses, children and validation |
 //! | [`crd`], [`rbac`], [`manifests`] | what deploys the operator, as typed data |
 //! | [`admission`], [`conversion`] | webhooks |
 //! | [`manager`] | the process: options, leader election, servers, certificates, signals |
@@ -22,6 +22,7 @@ pub mod controller;
 pub mod conversion;
 pub mod crd;
 pub mod events;
+pub mod generate;
 mod identity;
 pub mod labels;
 mod lock;

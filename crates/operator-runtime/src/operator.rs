@@ -2,7 +2,7 @@
 
 use crate::admission::{Handler, Webhook};
 use crate::context::{Context, ShutdownSignal};
-use crate::controller::{AnyController, Error, Reconciler, TypedController};
+use crate::controller::{AnyController, Error, ImmutableFields, Reconciler, TypedController, Watches};
 use crate::crd::Crd;
 use crate::identity::{Identity, names};
 use crate::rbac::{Permissions, Rule};
@@ -45,6 +45,14 @@ pub enum InvalidOperator {
     /// An owner has to be in the namespace of what it watches.
     #[error("the kind `{kind}` is namespaced and cannot own the cluster-scoped kind `{child}`")]
     ClusterScopedChild {
+        /// The kind that is reconciled.
+        kind: String,
+        /// The kind of its children.
+        child: String,
+    },
+    /// One of them would delete the children of the other.
+    #[error("the controller of `{kind}` declares the children `{child}` twice")]
+    Children {
         /// The kind that is reconciled.
         kind: String,
         /// The kind of its children.
@@ -112,10 +120,10 @@ impl Operator {
         self
     }
 
-    /// Adds a controller.
+    /// Adds a controller, whose reconciler is built with the kinds that it watches: `.controller(Greetings::new)`.
     #[must_use]
-    pub fn controller(mut self, reconciler: impl Reconciler) -> Self {
-        self.controllers.push(Arc::new(TypedController::new(reconciler)));
+    pub fn controller<R: Reconciler>(mut self, build: impl FnOnce(&mut Watches<R::Object>) -> R) -> Self {
+        self.controllers.push(Arc::new(TypedController::new(build)));
         self
     }
 
@@ -225,8 +233,13 @@ impl Operator {
             if !controlled.insert(kind) {
                 return Err(InvalidOperator::Controllers { kind: kind.clone() });
             }
+            let mut children = BTreeSet::new();
+            let mut declared = info.declared.children.iter().map(|child| &child.resource);
+            if let Some(child) = declared.find(|child| !children.insert((&child.group, &child.kind))) {
+                return Err(InvalidOperator::Children { kind: kind.clone(), child: child.kind.clone() });
+            }
             if let Some(child) =
-                info.watches.children.iter().find(|child| info.namespaced && !child.namespaced)
+                info.declared.children.iter().find(|child| info.namespaced && !child.namespaced)
             {
                 let child = child.resource.kind.clone();
                 return Err(InvalidOperator::ClusterScopedChild { kind: kind.clone(), child });
@@ -260,27 +273,48 @@ impl Operator {
             if info.finalizer.is_some() {
                 add(true, rule("", &["patch"], "adds and removes the finalizer"));
             }
-            add(true, rule("/status", &["patch"], "writes the status"));
+            if info.declared.own_metadata {
+                add(true, rule("", &["patch"], "writes labels and annotations"));
+            }
+            if info.has_status {
+                add(true, rule("/status", &["patch"], "writes the status"));
+            }
             let why =
                 "required to set blockOwnerDeletion where OwnerReferencesPermissionEnforcement is enabled";
-            add(true, rule("/finalizers", &["update"], why).implied());
-            for child in &info.watches.children {
+            if !info.declared.children.is_empty() {
+                add(true, rule("/finalizers", &["update"], why).implied());
+            }
+            for child in &info.declared.children {
                 let (group, plural) = (child.resource.group.clone(), child.resource.plural.clone());
                 let rule = |verbs, why| Rule::new(group.clone(), plural.clone(), verbs, why);
                 let namespaced = child.namespaced;
                 let why = "applies children and reverts changes to them";
                 add(namespaced, rule(&["list", "patch", "watch"], why));
-                add(namespaced, rule(&["get"], "finds out who owns an object after a conflict"));
+                add(
+                    namespaced,
+                    rule(&["get"], "finds out what became of an object that the watch does not report"),
+                );
                 let why = "server-side apply creates objects that do not exist";
                 add(namespaced, rule(&["create"], why).implied());
-                if child.optional {
+                if child.options.optional {
                     add(namespaced, rule(&["delete"], "deletes children that are no longer desired"));
                 }
+                let immutable = child.options.immutable;
+                if immutable != ImmutableFields::Refuse {
+                    let why = "creates a child again if a field cannot be changed";
+                    add(namespaced, rule(&["delete"], why).implied());
+                }
+                if immutable == ImmutableFields::ExpandClaims {
+                    let (why, claims) = ("enlarges the claims of a StatefulSet", "persistentvolumeclaims");
+                    add(true, Rule::new("", claims, &["list", "patch"], why).implied());
+                }
             }
-            for related in &info.watches.related {
-                let (group, plural) = (related.resource.group.clone(), related.resource.plural.clone());
+            let related = info.declared.related.iter().map(|kind| (&kind.resource, kind.namespaced));
+            let references = info.declared.references.iter().map(|kind| (&kind.resource, kind.namespaced));
+            for (resource, namespaced) in related.chain(references) {
+                let (group, plural) = (resource.group.clone(), resource.plural.clone());
                 let why = "statuses and children depend on them";
-                add(related.namespaced, Rule::new(group, plural, &["list", "watch"], why));
+                add(namespaced, Rule::new(group, plural, &["list", "watch"], why));
             }
         }
         watched.push(Rule::new("events.k8s.io", "events", &["create", "patch"], "records events"));
@@ -356,7 +390,7 @@ mod tests {
         let conversion = || Webhook::conversion(Conversion::<Cluster>::new());
         let twice = Operator::new(IDENTITY).webhook(conversion()).webhook(conversion()).validate();
         assert_eq!(twice.unwrap_err().to_string(), "the kind `Cluster` has two webhooks at `/convert`");
-        let twice = operator().controller(Broken).validate().unwrap_err().to_string();
+        let twice = operator().controller(Broken::new).validate().unwrap_err().to_string();
         assert_eq!(twice, "the kind `Cluster` has two controllers");
         let groups = operator().crd(Crd::new::<other::Cluster>());
         let error = groups.validate().unwrap_err().to_string();
@@ -367,7 +401,8 @@ mod tests {
 
     #[test]
     fn cluster_scoped_kind_needs_permissions_in_the_whole_cluster() {
-        let permissions = Operator::new(IDENTITY).controller(crate::testing::sample::Buckets).permissions();
+        let permissions =
+            Operator::new(IDENTITY).controller(crate::testing::sample::Buckets::new).permissions();
         let resources = |rules: &[Rule]| {
             let all = rules.iter().map(|rule| rule.resource.clone().into_owned());
             all.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")

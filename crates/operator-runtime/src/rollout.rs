@@ -1,22 +1,25 @@
 //! Conditions and events of an object that runs a number of pods, through a Deployment or a `StatefulSet`.
 
-use crate::conditions::{AVAILABLE, ConditionStatus, Conditioned, Draft, PROGRESSING};
-use crate::controller::{Change, Changes, Observed};
+use crate::conditions::{AVAILABLE, ConditionStatus, Draft, PROGRESSING, Status};
+use crate::controller::{Change, Changes, Child, Object, ObservedState, Related};
 use crate::events::Event;
 use crate::problem::ReconcileProblem;
-use crate::views::Rollout;
-use kube::Resource;
+use crate::views::{PodState, Rollout};
+use k8s_openapi::api::core::v1::Pod;
 
-impl<S: Conditioned> Draft<S> {
+impl<S: Status> Draft<S> {
     /// Sets `Available`, `Progressing` and `Degraded` from the rollout of a Deployment or `StatefulSet` of this size.
     ///
-    /// `Degraded` shows the problem of the reconcile, or what prevents replicas from running. For what prevents pods from
-    /// running, declare them: `watches.by_label::<Pod, PodState>(labels::INSTANCE)`. Messages contain no counts that change
-    /// while replicas start, so that a rollout costs few writes.
-    pub fn rollout(&mut self, rollout: Option<&Rollout>, size: i32, observed: &Observed) {
-        // A malformed spec does not tell the size: the one that was applied last counts.
-        let size =
-            if observed.is_malformed() { rollout.map_or(1, |rollout| rollout.wanted.max(1)) } else { size };
+    /// `Degraded` shows the problem of the reconcile, or what prevents replicas from running; with `pods` also what prevents
+    /// pods from running: `watches.by_label(labels::INSTANCE)`. Messages contain no counts that change while replicas start, so
+    /// that a rollout costs few writes.
+    pub fn rollout<E>(
+        &mut self,
+        rollout: Option<&Rollout>,
+        size: i32,
+        observed: &ObservedState<S, E>,
+        pods: impl Into<Option<Related<Pod, PodState>>>,
+    ) {
         // Available replicas count whatever the Deployment's controller does next.
         if rollout.is_some_and(|rollout| rollout.available >= size) {
             let message = format!("{size} of {size} replicas are available");
@@ -49,10 +52,13 @@ impl<S: Conditioned> Draft<S> {
 
         let failure = rollout
             .and_then(|rollout| rollout.failure.as_ref())
-            .or_else(|| observed.pods().find_map(|(_, pod)| pod.failure.as_ref()))
+            .or_else(|| observed.pods(pods.into()?).find_map(|(_, pod)| pod.failure.as_ref()))
             .filter(|_| !complete)
             .map(|failure| ReconcileProblem::new(&failure.reason, &failure.message));
-        self.degraded(observed.problem().or(failure.as_ref()));
+        match failure.filter(|_| observed.problem().is_none()) {
+            Some(failure) => self.degraded_by_others(&failure),
+            None => self.degraded(observed.problem()),
+        }
     }
 
     /// Whether only the number of replicas changes: all were complete before, and have the newest template.
@@ -70,10 +76,11 @@ impl Changes<'_> {
     /// Returns the event of a Deployment or `StatefulSet` with the view [`Rollout`] and of this size, if it was written:
     /// `Created`, `Scaled`, `Updated` or `Deleted`.
     #[must_use]
-    pub fn rollout<K: Resource<DynamicType = ()>>(&self, name: &str, size: i32) -> Option<Event> {
-        let before = self.before::<K, Rollout>(name).map(|rollout| rollout.wanted);
+    pub fn rollout<K: Object>(&self, kind: Child<K, Rollout>, name: &str, size: i32) -> Option<Event> {
+        let before = self.before(kind, name).map(|rollout| rollout.wanted);
+        let change = self.get(kind, name)?;
         let kind = K::kind(&());
-        Some(match (self.get::<K>(name)?, before) {
+        Some(match (change, before) {
             (Change::Created, _) => {
                 Event::normal("Created", "Create", format!("Created {kind} {name} with {size} replicas"))
             }

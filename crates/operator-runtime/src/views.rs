@@ -1,8 +1,98 @@
-//! Ready-made views of what most operators look at: the rollout of a Deployment or `StatefulSet`, and the state of a pod.
+//! Ready-made views of what most operators look at: the rollout of a Deployment or `StatefulSet`, the state of a pod, the data of
+//! a Secret, and the conditions of any object.
 
+use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The data of a Secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SecretData {
+    /// The values by their keys, decoded.
+    pub data: BTreeMap<String, ByteString>,
+    /// The type, such as `kubernetes.io/tls`.
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+impl SecretData {
+    /// Returns a value as text; `None` if there is none, or it is not UTF-8.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<&str> {
+        std::str::from_utf8(&self.data.get(key)?.0).ok()
+    }
+}
+
+/// The data of a `ConfigMap`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConfigMapData {
+    /// The values by their keys.
+    pub data: BTreeMap<String, String>,
+    /// The values that are not text, decoded.
+    pub binary_data: BTreeMap<String, ByteString>,
+}
+
+/// The labels of an object, such as a Namespace or a Node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "LabelledObject")]
+pub struct Labels(pub BTreeMap<String, String>);
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct LabelledObject {
+    metadata: LabelledMetadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct LabelledMetadata {
+    labels: BTreeMap<String, String>,
+}
+
+impl From<LabelledObject> for Labels {
+    fn from(object: LabelledObject) -> Self {
+        Self(object.metadata.labels)
+    }
+}
+
+/// The conditions of an object of any kind, without their messages: whether it is available, for example.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "ConditionedObject")]
+pub struct Conditions {
+    /// The statuses (`True`, `False` or `Unknown`) by the conditions' types.
+    pub statuses: BTreeMap<String, String>,
+}
+
+impl Conditions {
+    /// Whether a condition is true.
+    #[must_use]
+    pub fn is_true(&self, kind: &str) -> bool {
+        self.statuses.get(kind).is_some_and(|status| status == "True")
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ConditionedObject {
+    status: ConditionedStatus,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ConditionedStatus {
+    conditions: Vec<StatusCondition>,
+}
+
+impl From<ConditionedObject> for Conditions {
+    fn from(object: ConditionedObject) -> Self {
+        let conditions = object.status.conditions.into_iter();
+        Self { statuses: conditions.map(|condition| (condition.kind, condition.status)).collect() }
+    }
+}
 
 /// Why a rollout or a pod is not making progress.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,23 +3,29 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
-use k8s_openapi::api::core::v1::{ConfigMap, Container, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, Node, Secret, Service};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use kube::core::{Expression, Selector};
 use kube::runtime::{Controller, watcher};
 use kube::{CustomResource, ResourceExt};
 use operator_runtime::context::Context;
-use operator_runtime::controller::{Children, Error, Exists, Observed, Reconciler, Watches};
+use operator_runtime::controller::{
+    Child, ChildOptions, Children, Cleanup, Error, External, ImmutableFields, Invalid, Observed, OwnMetadata,
+    RateLimit, Reconciler, Reference, References, Status, Watches,
+};
 use operator_runtime::crd::Crd;
 use operator_runtime::labels::Instance;
 use operator_runtime::manager::{self, Manager};
 use operator_runtime::metrics::prometheus_client::metrics::counter::Counter;
 use operator_runtime::rbac::Rule;
-use operator_runtime::testing;
-use operator_runtime::views::Rollout;
-use operator_runtime::{Identity, Operator, workload};
+use operator_runtime::testing::{self, Scenario, TestController};
+use operator_runtime::views::{Rollout, SecretData};
+use operator_runtime::{Identity, Operator, generate, workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 const IDENTITY: Identity = Identity {
@@ -52,69 +58,276 @@ struct CacheStatus {
     #[schemars(schema_with = "operator_runtime::conditions::schema")]
     conditions: Vec<Condition>,
 }
-operator_runtime::conditioned!(CacheStatus);
+impl Status for CacheStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+    fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+        Some(&mut self.conditions)
+    }
+}
 
+#[rustfmt::skip]
 struct Caches {
     image: String,
+    deployment: Child<Deployment, Rollout>,      // the status reads the rollout
+    service: Child<Service>,                     // the status reads nothing
+    budget: Child<PodDisruptionBudget>,
+}
+
+impl Caches {
+    fn new(watches: &mut Watches<Cache>, image: &str) -> Self {
+        Self {
+            image: image.to_owned(),
+            deployment: watches.child(),
+            service: watches.child(),
+            // Deleted when `desired` no longer contains it.
+            budget: watches.child_with(ChildOptions::new().optional()),
+        }
+    }
 }
 
 impl Reconciler for Caches {
     type Object = Cache;
+    type Status = CacheStatus;
+    type External = ();
 
-    #[rustfmt::skip]
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<Deployment, Rollout>();                          // status reads the rollout
-        watches.child::<Service, Exists>();                              // status reads nothing
-        watches.child::<PodDisruptionBudget, Exists>().optional();       // deleted when `desired` no longer contains it
-    }
-
-    fn desired(&self, object: &Cache, _: &Observed) -> Result<Children, Error> {
+    fn desired(&self, object: &Cache, _: &Observed<Self>) -> Result<Children, Error> {
         let container =
             Container { name: "cache".to_owned(), image: Some(self.image.clone()), ..Container::default() };
         let mut children = Children::new();
         #[rustfmt::skip]
         let instance = Instance { operator: &IDENTITY, app: "cache", name: &object.name_any(), image: &self.image };
         #[rustfmt::skip]
-        children.add(workload::deployment(&instance, object.spec.size, workload::restricted_pod(vec![container])));
-        children.add(workload::headless_service(&instance, "cache", 11211));
-        Ok(children)
-    }
-
-    fn status(&self, object: &Cache, observed: &Observed) -> CacheStatus {
-        observed.draft(object).finish()
-    }
-}
-
-/// Applies in steps.
-struct Steps;
-
-impl Reconciler for Steps {
-    type Object = Cache;
-
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<ConfigMap, Exists>();
-        watches.child::<StatefulSet, Exists>();
-    }
-
-    fn desired(&self, object: &Cache, observed: &Observed) -> Result<Children, Error> {
-        let config = format!("{}-config", object.name_any());
-        let metadata = |name: String| ObjectMeta { name: Some(name), ..ObjectMeta::default() };
-        let mut children = Children::new();
-        children.add(ConfigMap { metadata: metadata(config.clone()), ..ConfigMap::default() });
-        let stateful_set = StatefulSet { metadata: metadata(object.name_any()), ..StatefulSet::default() };
-        if observed.child::<ConfigMap, Exists>(&config).is_some() {
-            children.add(stateful_set);
+        children.add(self.deployment, workload::deployment(&instance, object.spec.size, workload::restricted_pod(vec![container])));
+        children.add(self.service, workload::headless_service(&instance, "cache", 11211));
+        if object.spec.size > 1 {
+            children.add(self.budget, workload::disruption_budget(&instance));
         }
         Ok(children)
     }
 
-    fn status(&self, object: &Cache, observed: &Observed) -> CacheStatus {
-        observed.draft(object).finish()
+    fn status(&self, _: &Cache, observed: &Observed<Self>) -> CacheStatus {
+        observed.draft().finish()
     }
 }
 
+/// Applies in steps.
+struct Steps {
+    config: Child<ConfigMap>,
+    servers: Child<StatefulSet>,
+}
+
+impl Steps {
+    fn new(watches: &mut Watches<Cache>) -> Self {
+        Self { config: watches.child(), servers: watches.child() }
+    }
+}
+
+impl Reconciler for Steps {
+    type Object = Cache;
+    type Status = CacheStatus;
+    type External = ();
+
+    fn desired(&self, object: &Cache, observed: &Observed<Self>) -> Result<Children, Error> {
+        let config = format!("{}-config", object.name_any());
+        let metadata = |name: String| ObjectMeta { name: Some(name), ..ObjectMeta::default() };
+        let mut children = Children::new();
+        children.add(self.config, ConfigMap { metadata: metadata(config.clone()), ..ConfigMap::default() });
+        let stateful_set = StatefulSet { metadata: metadata(object.name_any()), ..StatefulSet::default() };
+        if observed.child(self.config, &config).is_some() {
+            children.add(self.servers, stateful_set);
+        }
+        Ok(children)
+    }
+
+    fn status(&self, _: &Cache, observed: &Observed<Self>) -> CacheStatus {
+        observed.draft().finish()
+    }
+}
+
+/// Desired state of a Mirror.
+#[derive(CustomResource, Serialize, Deserialize, JsonSchema, Clone, Debug)]
+#[kube(group = "example.com", version = "v1", kind = "Mirror")]
+struct MirrorSpec {
+    namespace: String,
+    secret: String,
+    label: String,
+}
+
+/// Copies a Secret into namespaces.
+struct Mirrors {
+    copies: Child<Secret>,
+    source: References<Secret, SecretData>,
+    namespaces: References<Namespace>,
+}
+
+impl Mirrors {
+    fn new(watches: &mut Watches<Mirror>) -> Self {
+        Self {
+            copies: watches.child_with(ChildOptions::new().optional()),
+            source: watches.referenced(|mirror| {
+                vec![Reference::named(&mirror.spec.secret).in_namespace(&mirror.spec.namespace)]
+            }),
+            namespaces: watches.referenced(|mirror| {
+                vec![Reference::labelled(Selector::from(Expression::Exists(mirror.spec.label.clone())))]
+            }),
+        }
+    }
+}
+
+impl Reconciler for Mirrors {
+    type Object = Mirror;
+    type Status = ();
+    type External = ();
+
+    fn desired(&self, mirror: &Mirror, observed: &Observed<Self>) -> Result<Children, Error> {
+        let mut children = Children::new();
+        let Some(source) = observed.reference(self.source) else { return Ok(children) };
+        for (namespace, _) in observed.references(self.namespaces) {
+            let copy = Secret {
+                metadata: ObjectMeta {
+                    name: Some(mirror.spec.secret.clone()),
+                    namespace: Some(namespace.name.clone()),
+                    ..ObjectMeta::default()
+                },
+                data: Some(source.data.clone()),
+                ..Secret::default()
+            };
+            children.add(self.copies, copy);
+        }
+        Ok(children)
+    }
+
+    fn status(&self, _: &Mirror, _: &Observed<Self>) {}
+}
+
+/// Labels nodes.
+struct Nodes {
+    labels: OwnMetadata,
+}
+
+impl Nodes {
+    fn new(watches: &mut Watches<Node>) -> Self {
+        Self { labels: watches.own_metadata() }
+    }
+}
+
+impl Reconciler for Nodes {
+    type Object = Node;
+    type Status = ();
+    type External = ();
+
+    fn desired(&self, _: &Node, _: &Observed<Self>) -> Result<Children, Error> {
+        let mut children = Children::new();
+        children.set_label(self.labels, "nodes.example.com/class", Some("large"));
+        Ok(children)
+    }
+
+    fn status(&self, _: &Node, _: &Observed<Self>) {}
+}
+
+/// Desired state of a Database.
+#[derive(CustomResource, Serialize, Deserialize, JsonSchema, Clone, Debug)]
+#[kube(group = "example.com", version = "v1", kind = "Database", namespaced)]
+struct DatabaseSpec {
+    token: String,
+}
+
+/// Where a database is.
+struct Address(String);
+
+struct Cloud;
+
+impl Cloud {
+    async fn ensure(&self, name: &str, _: &str) -> Result<Address, std::io::Error> {
+        Ok(Address(format!("{name}.example.com")))
+    }
+    async fn delete(&self, _: &str) -> Result<bool, std::io::Error> {
+        Ok(true)
+    }
+}
+
+/// Creates databases in a cloud.
+struct Databases {
+    token: References<Secret, SecretData>,
+    credentials: Child<Secret>,
+    servers: Child<StatefulSet, Rollout>,
+    limit: RateLimit,
+    cloud: Cloud,
+}
+
+impl Databases {
+    fn new(watches: &mut Watches<Database>) -> Self {
+        let servers = watches.child_with(ChildOptions::new().immutable_fields(ImmutableFields::ExpandClaims));
+        Self {
+            token: watches.referenced(|database: &Database| vec![Reference::named(&database.spec.token)]),
+            credentials: watches.child(),
+            servers,
+            limit: RateLimit::new(Duration::from_millis(200), 10),
+            cloud: Cloud,
+        }
+    }
+}
+
+#[rustfmt::skip]
+impl Reconciler for Databases {
+    type Object = Database;
+    type Status = ();
+    type External = Address;
+    const FINALIZER: Option<&'static str> = Some("example.com/finalizer");
+
+    async fn reconcile_external(
+        &self,
+        database: &Database,
+        observed: &Observed<Self>,
+        _: &Context,
+    ) -> Result<External<Address>, Error> {
+        let token = observed.reference(self.token).and_then(|secret| secret.text("token"));
+        let token = token.ok_or_else(|| Invalid::new("spec.token: the Secret has no key `token`"))?;
+        self.limit.acquire().await;
+        let address = self.cloud.ensure(&database.name_any(), token).await?;
+        Ok(External::new(address).again_after(Duration::from_mins(5)))
+    }
+
+    async fn cleanup(
+        &self,
+        database: &Database,
+        _: &Observed<Self>,
+        _: &Context,
+    ) -> Result<Cleanup, Error> {
+        self.limit.acquire().await;
+        if self.cloud.delete(&database.name_any()).await? {
+            return Ok(Cleanup::Done);
+        }
+        Ok(Cleanup::waiting("The database is still being deleted", Duration::from_secs(10)))
+    }
+
+    fn desired(&self, object: &Database, observed: &Observed<Self>) -> Result<Children, Error> {
+        let mut children = Children::new();
+        let credentials = Secret {
+            metadata: ObjectMeta { name: Some(format!("{}-credentials", object.name_any())), ..ObjectMeta::default() },
+            string_data: Some([("password".to_owned(), generate::password(32)?)].into()),
+            ..Secret::default()
+        };
+        children.create_once(self.credentials, credentials);
+        let servers = StatefulSet {
+            metadata: ObjectMeta {
+                name: Some(object.name_any()),
+                annotations: observed.external().map(|Address(name)| [("address".to_owned(), name.clone())].into()),
+                ..ObjectMeta::default()
+            },
+            ..StatefulSet::default()
+        };
+        children.add(self.servers, servers);
+        Ok(children)
+    }
+
+    fn status(&self, _: &Database, _: &Observed<Self>) {}
+}
+
 fn operator() -> Operator {
-    let caches = Caches { image: "example.com/cache:v1".to_owned() };
+    let caches = |watches: &mut _| Caches::new(watches, "example.com/cache:v1");
     #[allow(unused_must_use, reason = "the snippet omits how it goes on")]
     #[rustfmt::skip]
     let operator =
@@ -184,12 +397,71 @@ async fn manager_runs_with_a_given_client_until_it_is_stopped() {
 }
 
 #[test]
+fn test_controller_runs_pure_functions() {
+    let controller = TestController::new(|watches| Caches::new(watches, "example.com/cache:v1"));
+    let object = cache();
+    let rollout = json!({"spec": {"replicas": 2}, "status": {"replicas": 2, "availableReplicas": 2}});
+    let observed = controller.observed(&object).with_child(controller.deployment, "one", &rollout);
+    let status = controller.status(&object, &observed);
+    let applied = controller.applied_from(&object, &observed, &IDENTITY);
+    assert_eq!((status.conditions.len(), applied.unwrap().len()), (0, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn scenario_runs_the_controllers() {
+    let operator = operator();
+    let scenario = Scenario::start(operator);
+    scenario.api.put("caches", json!(cache()));
+    scenario.until("it has a Deployment", |api| api.get("deployments", "one").is_some()).await;
+    scenario.roll_out("deployments", "one");
+    scenario.quiet().await;
+    scenario.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn mirrors_nodes_and_databases_do_what_the_cookbook_says() {
+    let operator =
+        Operator::new(IDENTITY).controller(Mirrors::new).controller(Nodes::new).controller(Databases::new);
+    let scenario = Scenario::start(operator);
+    let api = &scenario.api;
+    api.put("nodes", json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}));
+    api.put("namespaces", json!({"metadata": {"name": "team", "labels": {"mirrored": ""}}}));
+    let spec = json!({"namespace": "vault", "secret": "token", "label": "mirrored"});
+    api.put(
+        "mirrors",
+        json!({"apiVersion": "example.com/v1", "kind": "Mirror", "metadata": {"name": "m"}, "spec": spec}),
+    );
+    let spec = json!({"token": "token"});
+    api.put(
+        "databases",
+        json!({"apiVersion": "example.com/v1", "kind": "Database",
+            "metadata": {"name": "d", "namespace": "team"}, "spec": spec}),
+    );
+    let secret = json!({"metadata": {"name": "token", "namespace": "vault"}, "stringData": {"token": "x"}});
+    api.put("secrets", secret);
+    let address = |api: &testing::MockApi| {
+        let set = api.get("statefulsets", "team/d").unwrap_or_default();
+        set["metadata"]["annotations"]["address"].clone()
+    };
+    // The copy of the one is what the other refers to.
+    scenario.until("the database has its address", |api| address(api) == "d.example.com").await;
+    let password = api.get("secrets", "team/d-credentials").unwrap()["data"]["password"].clone();
+    assert!(password.is_string());
+    scenario
+        .until("the node is labelled", |api| {
+            api.get("nodes", "n").unwrap()["metadata"]["labels"]["nodes.example.com/class"] == "large"
+        })
+        .await;
+    scenario.end().await;
+}
+
+#[test]
 fn snippets_do_what_the_cookbook_says() {
-    let caches = Caches { image: "example.com/cache:v1".to_owned() };
-    let objects = testing::desired(&caches, &cache(), &IDENTITY).unwrap();
+    let caches = testing::TestController::new(|watches| Caches::new(watches, "example.com/cache:v1"));
+    let objects = caches.applied(&cache(), &IDENTITY).unwrap();
     let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["Deployment", "Service"]);
-    let first = testing::desired(&Steps, &cache(), &IDENTITY).unwrap();
+    assert_eq!(kinds, ["Deployment", "Service", "PodDisruptionBudget"]);
+    let first = testing::TestController::new(Steps::new).applied(&cache(), &IDENTITY).unwrap();
     let kinds: Vec<_> = first.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["ConfigMap"]);
     let manifests = operator_runtime::manifests::documents(&operator(), IDENTITY.image).unwrap();

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::{CustomResource, ResourceExt};
 use operator_runtime::conditions::ConditionStatus::{False, True};
-use operator_runtime::controller::{Children, Error, Exists, Invalid, Observed, Reconciler, Watches};
+use operator_runtime::controller::{Child, Children, Error, Invalid, Observed, Reconciler, Status, Watches};
 use operator_runtime::testing::{Fault, MockApi, Scenario};
 use operator_runtime::{Identity, Operator};
 use schemars::JsonSchema;
@@ -48,7 +48,14 @@ struct PageStatus {
     #[serde(default)]
     text: String,
 }
-operator_runtime::conditioned!(PageStatus);
+impl Status for PageStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+    fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+        Some(&mut self.conditions)
+    }
+}
 
 /// Returns the text of the page of a `ConfigMap`, which a test may make fail or change in every reconcile.
 type Render = fn(&Page, calls: usize) -> Result<String, Error>;
@@ -57,32 +64,32 @@ type Render = fn(&Page, calls: usize) -> Result<String, Error>;
 const MAX_CALLS: usize = 2_000;
 
 struct Pages {
+    config: Child<ConfigMap>,
     render: Render,
     calls: Arc<AtomicUsize>,
 }
 
 impl Reconciler for Pages {
     type Object = Page;
+    type Status = PageStatus;
+    type External = ();
 
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<ConfigMap, Exists>();
-    }
-
-    fn desired(&self, page: &Page, _: &Observed) -> Result<Children, Error> {
+    fn desired(&self, page: &Page, _: &Observed<Self>) -> Result<Children, Error> {
         let calls = self.calls.fetch_add(1, Ordering::SeqCst);
         assert!(calls < MAX_CALLS, "a reconcile loop without a pause");
         let mut children = Children::new();
-        children.add(ConfigMap {
+        let config = ConfigMap {
             metadata: ObjectMeta { name: Some(page.name_any()), ..ObjectMeta::default() },
             data: Some([("text".to_owned(), (self.render)(page, calls)?)].into()),
             ..ConfigMap::default()
-        });
+        };
+        children.add(self.config, config);
         Ok(children)
     }
 
-    fn status(&self, page: &Page, observed: &Observed) -> PageStatus {
-        let exists = observed.child::<ConfigMap, Exists>(&page.name_any()).is_some();
-        let mut status = observed.draft(page);
+    fn status(&self, page: &Page, observed: &Observed<Self>) -> PageStatus {
+        let exists = observed.child(self.config, &page.name_any()).is_some();
+        let mut status = observed.draft();
         status.text.clone_from(&page.spec.text);
         status.set("Available", if exists { True } else { False }, "Rendered", "Whether the page exists");
         status.degraded(observed.problem());
@@ -92,8 +99,9 @@ impl Reconciler for Pages {
 
 fn start(render: Render) -> (Scenario, Arc<AtomicUsize>) {
     let calls = Arc::<AtomicUsize>::default();
-    let scenario =
-        Scenario::start(Operator::new(IDENTITY).controller(Pages { render, calls: Arc::clone(&calls) }));
+    let counted = Arc::clone(&calls);
+    let pages = move |watches: &mut Watches<Page>| Pages { config: watches.child(), render, calls: counted };
+    let scenario = Scenario::start(Operator::new(IDENTITY).controller(pages));
     (scenario, calls)
 }
 

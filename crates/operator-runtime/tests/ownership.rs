@@ -7,10 +7,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{CustomResource, ResourceExt};
 use operator_runtime::conditions::ConditionStatus::{False, True};
-use operator_runtime::controller::{Children, Error, Exists, Key, Observed, Reconciler, Watches};
+use operator_runtime::controller::{
+    Child, Children, Error, Exists, Key, Observed, Reconciler, Related, Status, Watches,
+};
 use operator_runtime::crd::Crd;
-use operator_runtime::testing::{ControlPlane, MockApi, Scenario, ScenarioSettings};
-use operator_runtime::views::Rollout;
+use operator_runtime::testing::{ControlPlane, MockApi, Scenario, ScenarioSettings, TestController};
 use operator_runtime::{Identity, InvalidOperator, Operator};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,43 +49,55 @@ struct SiteStatus {
     #[serde(default)]
     nodes: usize,
 }
-operator_runtime::conditioned!(SiteStatus);
+impl Status for SiteStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+    fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+        Some(&mut self.conditions)
+    }
+}
 
 /// Every node is related to the Site `home` in the namespace `team-a`.
 struct Sites {
-    /// Asks for a view that is not declared.
-    mistaken: bool,
+    config: Child<ConfigMap>,
+    nodes: Related<Node>,
+    /// A handle of another controller, which is used instead.
+    mistaken: Option<Child<ConfigMap>>,
+}
+
+impl Sites {
+    fn new(watches: &mut Watches<Site>) -> Self {
+        let home = || vec![Key::new("team-a", "home")];
+        Self { config: watches.child(), nodes: watches.mapped(move |_| home()), mistaken: None }
+    }
 }
 
 impl Reconciler for Sites {
     type Object = Site;
+    type Status = SiteStatus;
+    type External = ();
 
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<ConfigMap, Exists>();
-        watches.mapped::<Node, Exists>(|_| {
-            vec![Key { namespace: "team-a".to_owned(), name: "home".to_owned() }]
-        });
-    }
-
-    fn desired(&self, site: &Site, _: &Observed) -> Result<Children, Error> {
+    fn desired(&self, site: &Site, _: &Observed<Self>) -> Result<Children, Error> {
         let mut children = Children::new();
-        children.add(ConfigMap {
+        let config = ConfigMap {
             metadata: ObjectMeta { name: Some(site.spec.config.clone()), ..ObjectMeta::default() },
             data: Some([("site".to_owned(), site.name_any())].into()),
             ..ConfigMap::default()
-        });
+        };
+        children.add(self.config, config);
         Ok(children)
     }
 
-    fn status(&self, site: &Site, observed: &Observed) -> SiteStatus {
-        let mut status = observed.draft(site);
-        if self.mistaken {
+    fn status(&self, site: &Site, observed: &Observed<Self>) -> SiteStatus {
+        let mut status = observed.draft();
+        if let Some(other) = self.mistaken {
             status.set("Available", False, "Mistaken", "");
-            status.nodes = observed.children::<ConfigMap, Rollout>().count();
+            status.nodes = observed.children(other).count();
         } else {
-            let exists = observed.child::<ConfigMap, Exists>(&site.spec.config).is_some();
+            let exists = observed.child(self.config, &site.spec.config).is_some();
             status.set("Available", if exists { True } else { False }, "Config", "");
-            status.nodes = observed.related::<Node, Exists>().count();
+            status.nodes = observed.related(self.nodes).count();
         }
         status.degraded(observed.problem());
         status.finish()
@@ -92,7 +105,7 @@ impl Reconciler for Sites {
 }
 
 fn operator() -> Operator {
-    Operator::new(IDENTITY).controller(Sites { mistaken: false })
+    Operator::new(IDENTITY).controller(Sites::new)
 }
 
 fn site(name: &str, config: &str) -> Value {
@@ -198,8 +211,10 @@ async fn cluster_scoped_objects_are_watched_in_the_whole_cluster_by_a_namespaced
 }
 
 #[tokio::test(start_paused = true)]
-async fn view_that_is_not_declared_fails_the_reconcile() {
-    let scenario = Scenario::start(Operator::new(IDENTITY).controller(Sites { mistaken: true }));
+async fn handle_of_another_controller_fails_the_reconcile() {
+    let other = TestController::new(Sites::new).config;
+    let mistaken = |watches: &mut Watches<Site>| Sites { mistaken: Some(other), ..Sites::new(watches) };
+    let scenario = Scenario::start(Operator::new(IDENTITY).controller(mistaken));
     scenario.api.put("sites", site("a", "a"));
     let failed = |page: String| {
         page.lines()
@@ -276,24 +291,29 @@ async fn api_server_rejects_the_first_apply_of_an_object_that_exists() {
 /// A namespaced kind that owns a cluster-scoped one.
 struct Owner;
 
+impl Owner {
+    fn new(watches: &mut Watches<Site>) -> Self {
+        watches.child::<Node, Exists>();
+        Self
+    }
+}
+
 impl Reconciler for Owner {
     type Object = Site;
+    type Status = SiteStatus;
+    type External = ();
 
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<Node, Exists>();
-    }
-
-    fn desired(&self, _: &Site, _: &Observed) -> Result<Children, Error> {
+    fn desired(&self, _: &Site, _: &Observed<Self>) -> Result<Children, Error> {
         Ok(Children::new())
     }
 
-    fn status(&self, site: &Site, observed: &Observed) -> SiteStatus {
-        observed.draft(site).finish()
+    fn status(&self, _: &Site, observed: &Observed<Self>) -> SiteStatus {
+        observed.draft().finish()
     }
 }
 
 #[test]
 fn namespaced_object_cannot_own_a_cluster_scoped_one() {
-    let error = Operator::new(IDENTITY).controller(Owner).validate().unwrap_err();
+    let error = Operator::new(IDENTITY).controller(Owner::new).validate().unwrap_err();
     assert!(matches!(error, InvalidOperator::ClusterScopedChild { .. }), "{error}");
 }

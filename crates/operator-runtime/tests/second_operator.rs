@@ -13,7 +13,7 @@ use kube::{CustomResource, ResourceExt};
 use operator_runtime::conditions::ConditionStatus::{False, True};
 use operator_runtime::context::{Context, ShutdownSignal};
 use operator_runtime::controller::{
-    Children, Error, Exists, External, Invalid, Observed, Reconciler, Watches,
+    Child, ChildOptions, Children, Cleanup, Error, External, Invalid, Observed, Reconciler, Status, Watches,
 };
 use operator_runtime::crd::Crd;
 use operator_runtime::rbac::Rule;
@@ -43,7 +43,7 @@ const IDENTITY: Identity = Identity {
     version = "v1",
     kind = "Queue",
     namespaced,
-    status = "Status",
+    status = "BrokerStatus",
     derive = "Default"
 )]
 struct QueueSpec {
@@ -57,7 +57,13 @@ struct QueueSpec {
 
 /// Desired state of a Bucket.
 #[derive(CustomResource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
-#[kube(group = "storage.example.com", version = "v1", kind = "Bucket", status = "Status", derive = "Default")]
+#[kube(
+    group = "storage.example.com",
+    version = "v1",
+    kind = "Bucket",
+    status = "BrokerStatus",
+    derive = "Default"
+)]
 struct BucketSpec {
     /// Where it is.
     region: String,
@@ -65,26 +71,39 @@ struct BucketSpec {
 
 /// Observed state.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
-struct Status {
+struct BrokerStatus {
     #[serde(default)]
     #[schemars(schema_with = "operator_runtime::conditions::schema")]
     conditions: Vec<Condition>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<String>,
 }
-operator_runtime::conditioned!(Status);
+impl Status for BrokerStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+    fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+        Some(&mut self.conditions)
+    }
+}
 
-struct Queues;
+struct Queues {
+    members: Child<StatefulSet, Rollout>,
+    config: Child<ConfigMap>,
+}
+
+impl Queues {
+    fn new(watches: &mut Watches<Queue>) -> Self {
+        Self { members: watches.child(), config: watches.child_with(ChildOptions::new().optional()) }
+    }
+}
 
 impl Reconciler for Queues {
     type Object = Queue;
+    type Status = BrokerStatus;
+    type External = ();
 
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<StatefulSet, Rollout>();
-        watches.child::<ConfigMap, Exists>().optional();
-    }
-
-    fn desired(&self, queue: &Queue, observed: &Observed) -> Result<Children, Error> {
+    fn desired(&self, queue: &Queue, observed: &Observed<Self>) -> Result<Children, Error> {
         if queue.spec.members < 1 {
             return Err(Invalid::new("spec.members: must be at least 1").into());
         }
@@ -94,40 +113,46 @@ impl Reconciler for Queues {
         let named = |name: &str| ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
         let mut children = Children::new();
         if !queue.spec.settings.is_empty() {
-            children.add(ConfigMap {
-                metadata: named(&config),
-                data: Some(queue.spec.settings.clone()),
-                ..ConfigMap::default()
-            });
+            children.add(
+                self.config,
+                ConfigMap {
+                    metadata: named(&config),
+                    data: Some(queue.spec.settings.clone()),
+                    ..ConfigMap::default()
+                },
+            );
         }
         // The second step waits for the first one.
-        if queue.spec.settings.is_empty() || observed.child::<ConfigMap, Exists>(&config).is_some() {
-            children.add(StatefulSet {
-                metadata: named(&name),
-                spec: Some(StatefulSetSpec {
-                    replicas: Some(queue.spec.members),
-                    selector: workload::select(&selector),
-                    service_name: Some(name.clone()),
-                    template: PodTemplateSpec {
-                        metadata: Some(ObjectMeta { labels: Some(selector), ..ObjectMeta::default() }),
-                        spec: Some(workload::restricted_pod(vec![Container {
-                            name: "broker".to_owned(),
-                            image: Some("broker:1".to_owned()),
-                            ..workload::restricted_container()
-                        }])),
-                    },
-                    ..StatefulSetSpec::default()
-                }),
-                ..StatefulSet::default()
-            });
+        if queue.spec.settings.is_empty() || observed.child(self.config, &config).is_some() {
+            children.add(
+                self.members,
+                StatefulSet {
+                    metadata: named(&name),
+                    spec: Some(StatefulSetSpec {
+                        replicas: Some(queue.spec.members),
+                        selector: workload::select(&selector),
+                        service_name: Some(name.clone()),
+                        template: PodTemplateSpec {
+                            metadata: Some(ObjectMeta { labels: Some(selector), ..ObjectMeta::default() }),
+                            spec: Some(workload::restricted_pod(vec![Container {
+                                name: "broker".to_owned(),
+                                image: Some("broker:1".to_owned()),
+                                ..workload::restricted_container()
+                            }])),
+                        },
+                        ..StatefulSetSpec::default()
+                    }),
+                    ..StatefulSet::default()
+                },
+            );
         }
         Ok(children)
     }
 
-    fn status(&self, queue: &Queue, observed: &Observed) -> Status {
-        let rollout = observed.child::<StatefulSet, Rollout>(&queue.name_any());
+    fn status(&self, queue: &Queue, observed: &Observed<Self>) -> BrokerStatus {
+        let rollout = observed.child(self.members, &queue.name_any());
         let complete = rollout.is_some_and(|rollout| rollout.is_complete(queue.spec.members));
-        let mut status = observed.draft(queue);
+        let mut status = observed.draft();
         status.set("Available", if complete { True } else { False }, "Members", "The members are counted");
         status.degraded(observed.problem());
         status.finish()
@@ -158,34 +183,39 @@ struct Buckets {
 
 impl Reconciler for Buckets {
     type Object = Bucket;
+    type Status = BrokerStatus;
+    type External = String;
     const FINALIZER: Option<&'static str> = Some("storage.example.com/finalizer");
 
-    fn watches(&self, _: &mut Watches) {}
-
-    async fn reconcile_external(&self, bucket: &Bucket, _: &Context) -> Result<External, Error> {
+    async fn reconcile_external(
+        &self,
+        bucket: &Bucket,
+        _: &Observed<Self>,
+        _: &Context,
+    ) -> Result<External<String>, Error> {
         self.cloud.call()?;
         self.cloud.buckets.lock().unwrap().insert(bucket.name_any());
         let url = format!("https://{}.example.com/{}", bucket.spec.region, bucket.name_any());
         Ok(External::new(url).again_after(Duration::from_mins(5)))
     }
 
-    fn desired(&self, _: &Bucket, _: &Observed) -> Result<Children, Error> {
+    fn desired(&self, _: &Bucket, _: &Observed<Self>) -> Result<Children, Error> {
         Ok(Children::new())
     }
 
-    fn status(&self, bucket: &Bucket, observed: &Observed) -> Status {
-        let mut status = observed.draft(bucket);
-        status.url = observed.external::<String>().cloned();
+    fn status(&self, _: &Bucket, observed: &Observed<Self>) -> BrokerStatus {
+        let mut status = observed.draft();
+        status.url = observed.external().cloned();
         let state = if status.url.is_some() { True } else { False };
         status.set("Available", state, "Bucket", "Whether the bucket exists");
         status.degraded(observed.problem());
         status.finish()
     }
 
-    async fn cleanup(&self, bucket: &Bucket, _: &Context) -> Result<(), Error> {
+    async fn cleanup(&self, bucket: &Bucket, _: &Observed<Self>, _: &Context) -> Result<Cleanup, Error> {
         self.cloud.call()?;
         self.cloud.buckets.lock().unwrap().remove(&bucket.name_any());
-        Ok(())
+        Ok(Cleanup::Done)
     }
 }
 
@@ -214,8 +244,8 @@ fn operator(cloud: &Cloud, secrets: &Arc<AtomicUsize>) -> Operator {
     Operator::new(IDENTITY)
         .crd(Crd::new::<Queue>())
         .crd(Crd::new::<Bucket>())
-        .controller(Queues)
-        .controller(Buckets { cloud: cloud.clone() })
+        .controller(Queues::new)
+        .controller(|_| Buckets { cloud: cloud.clone() })
         .task("secrets", rules, move |context, stop| count_secrets(context, stop, Arc::clone(&seen)))
         .sample("queue.yaml", queue("sample", 1))
         .sample("bucket.yaml", bucket("sample"))

@@ -64,7 +64,7 @@ impl Metadata {
         }
         let name = annotation("package.v1")
             .or_else(|| only_base(files))
-            .or_else(|| yaml(&project, &["projectName"]))
+            .or_else(|| super::KubebuilderProject::parse(&project).ok()?.name)
             .or_else(|| yaml(&chart, &["name"]))
             .or_else(|| cargo("name"))
             .or_else(|| pom_field(&pom, "artifactId"))

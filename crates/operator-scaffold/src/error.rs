@@ -126,7 +126,7 @@ pub enum Error {
         webhook: &'static str,
     },
     /// A webhook of a version that is not the stored one.
-    #[error("webhooks belong to the storage version of {kind}, which is {hub}; set --version {hub}")]
+    #[error("webhooks belong to the storage version of {kind}, which is {hub}; pass --version {hub}")]
     NotHub {
         /// The kind.
         kind: String,

@@ -16,6 +16,7 @@ pub mod adopt;
 mod adopt_metadata;
 mod error;
 mod files;
+mod kubebuilder;
 mod layout;
 mod lines;
 pub mod merge;
@@ -29,6 +30,7 @@ pub mod version;
 
 pub use error::Error;
 pub use files::{Files, ScaffoldFile};
+pub use kubebuilder::{Gvk, KubebuilderProject};
 pub use project::{DeployImage, License, Project, Resource, Runtime, Webhooks};
 pub use record::Record;
 pub use templates::{copies, render};

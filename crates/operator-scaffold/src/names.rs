@@ -236,7 +236,7 @@ fn protected(what: &'static str, domain: &str) -> Result<(), Error> {
 /// They are not DNS names, are reserved, or are a Rust keyword where the group becomes a module.
 pub fn group(group: &str, domain: &str) -> Result<(), Error> {
     if group.is_empty() && domain.is_empty() {
-        return Err(invalid("group", group, "is required without a domain: set --group"));
+        return Err(invalid("group", group, "is required without a domain: pass --group"));
     }
     if !group.is_empty() {
         if !is_subdomain(group) {

@@ -9,6 +9,7 @@ use futures::StreamExt as _;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::ApiResource;
 use kube::runtime::controller::Action;
@@ -21,7 +22,7 @@ use memcached_operator::controller::memcached::{MemcachedController, Owned};
 use operator_runtime::Operator;
 use operator_runtime::controller::{Changes, Children, Error, Observed, Reconciler, SkipUnchanged, Watches};
 use operator_runtime::events::Event;
-use operator_runtime::testing::desired;
+use operator_runtime::testing::TestController;
 use serde_json::json;
 
 /// Options of the benchmark's manager.
@@ -48,11 +49,12 @@ enum Variant {
 fn main() -> ExitCode {
     operator_runtime::main(&IDENTITY, |args: &Args| {
         let image = memcached_operator::Args::default().memcached_image;
-        let inner = MemcachedController { image, owned: args.owned };
+        let owned = args.owned;
+        let inner = move |watches: &mut Watches<Memcached>| MemcachedController::new(watches, &image, owned);
         let operator = Operator::new(IDENTITY);
         match args.variant {
             Variant::Plain => operator.task("plain", [], move |context, stop| {
-                let inner = Arc::new(inner.clone());
+                let inner = Arc::new(TestController::new(&inner));
                 async move {
                     let apis: Vec<Api<Memcached>> = context.apis();
                     let client = context.client().clone();
@@ -65,8 +67,10 @@ fn main() -> ExitCode {
                     Ok(())
                 }
             }),
-            Variant::Uncached => operator.controller(Form { inner, digests: false }),
-            Variant::Cached => operator.controller(Form { inner, digests: true }),
+            Variant::Uncached => {
+                operator.controller(|watches| Form { inner: inner(watches), digests: false })
+            }
+            Variant::Cached => operator.controller(|watches| Form { inner: inner(watches), digests: true }),
         }
     })
 }
@@ -74,7 +78,7 @@ fn main() -> ExitCode {
 /// What a plain reconcile needs.
 struct Plain {
     client: Client,
-    inner: Arc<MemcachedController>,
+    inner: Arc<TestController<MemcachedController>>,
 }
 
 async fn plain(
@@ -114,7 +118,7 @@ async fn reconcile(
 async fn apply(memcached: &Memcached, state: &Plain, namespace: &str) -> kube::Result<Action> {
     let name = memcached.name_any();
     let params = PatchParams::apply("plain").force();
-    for body in desired(&*state.inner, memcached, &IDENTITY).unwrap_or_default() {
+    for body in state.inner.applied(memcached, &IDENTITY).unwrap_or_default() {
         let resource = match body["kind"].as_str() {
             Some("Deployment") => ApiResource::erase::<Deployment>(&()),
             Some("Service") => ApiResource::erase::<Service>(&()),
@@ -146,22 +150,21 @@ struct Form {
 
 impl Reconciler for Form {
     type Object = Memcached;
+    type Status = MemcachedStatus;
+    type External = ();
     const FINALIZER: Option<&'static str> = MemcachedController::FINALIZER;
 
-    fn watches(&self, watches: &mut Watches) {
-        self.inner.watches(watches);
-    }
-    fn desired(&self, memcached: &Memcached, observed: &Observed) -> Result<Children, Error> {
+    fn desired(&self, memcached: &Memcached, observed: &Observed<Self>) -> Result<Children, Error> {
         self.inner.desired(memcached, observed)
     }
-    fn status(&self, memcached: &Memcached, observed: &Observed) -> MemcachedStatus {
+    fn status(&self, memcached: &Memcached, observed: &Observed<Self>) -> MemcachedStatus {
         self.inner.status(memcached, observed)
     }
-    fn complete_status(&self, memcached: &Memcached, status: &mut MemcachedStatus) {
-        self.inner.complete_status(memcached, status);
+    fn complete_status(&self, metadata: &ObjectMeta, status: &mut MemcachedStatus) {
+        self.inner.complete_status(metadata, status);
     }
-    fn events(&self, memcached: &Memcached, changes: &Changes<'_>) -> Vec<Event> {
-        self.inner.events(memcached, changes)
+    fn events(&self, memcached: &Memcached, observed: &Observed<Self>, changes: &Changes<'_>) -> Vec<Event> {
+        self.inner.events(memcached, observed, changes)
     }
     fn skip_unchanged(&self) -> Option<SkipUnchanged<Memcached>> {
         self.inner.skip_unchanged().filter(|_| self.digests)

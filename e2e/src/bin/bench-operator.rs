@@ -1,5 +1,5 @@
 //! Measures the operator against the control plane that `KUBECONFIG` names: how fast new Memcacheds get their
-//! Deployments, and what that costs in requests, memory and CPU. See docs/performance.md for the method.
+//! Deployments, and what that costs in requests, memory and CPU. See docs/internals/performance.md for the method.
 //!
 //! Pods are not meant to run: a control plane without nodes is enough, and one with nodes would be filled.
 

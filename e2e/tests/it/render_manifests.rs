@@ -71,7 +71,7 @@ async fn twenty_bundles_are_accepted_by_the_api_server() -> Result<()> {
         let target = scratch.path().join("base").display().to_string();
         let output = std::process::Command::new(programs.path("bundle-tool"))
             .args(arguments)
-            .args(["--directory", &target])
+            .args(["--output-dir", &target])
             .output()?;
         if !output.status.success() {
             let error = String::from_utf8_lossy(&output.stderr);

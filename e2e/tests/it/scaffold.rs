@@ -101,7 +101,7 @@ struct Guide {
 impl Guide {
     /// Follows the guide: runs its commands and applies its changes.
     fn follow() -> Result<Self> {
-        let page = fs::read_to_string(root()?.join("docs/guide/rust.md"))?;
+        let page = fs::read_to_string(root()?.join("docs/tutorials/rust.md"))?;
         let directory = Directory::new()?;
         let project = directory.path("flight-operator");
         let mut guide = Self { directory, project, tool: Duration::ZERO, build: Duration::ZERO, written: 0 };

@@ -3,9 +3,11 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, Probe, Service};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use operator_runtime::controller::{
-    Changes, Children, Error, Exists, Invalid, Observed, Reconciler, SkipUnchanged, Watches,
+    Changes, Child, ChildOptions, Children, Error, Invalid, Observed, Reconciler, Related, SkipUnchanged,
+    Watches,
 };
 use operator_runtime::events::Event;
 use operator_runtime::labels::Instance;
@@ -40,26 +42,36 @@ pub enum Owned {
 pub struct MemcachedController {
     /// Image of the servers unless a Memcached sets one.
     pub image: String,
-    /// Kinds that a Memcached owns.
-    pub owned: Owned,
+    /// The servers.
+    pub deployment: Child<Deployment, Rollout>,
+    /// Their pods.
+    pub pods: Related<Pod, PodState>,
+    /// What a Memcached owns besides its Deployment, if it does.
+    pub network: Option<(Child<Service>, Child<PodDisruptionBudget>)>,
+}
+
+impl MemcachedController {
+    /// Declares what a Memcached owns, and what its status depends on.
+    pub fn new(watches: &mut Watches<Memcached>, image: &str, owned: Owned) -> Self {
+        Self {
+            image: image.to_owned(),
+            deployment: watches.child(),
+            pods: watches.by_label(labels::INSTANCE),
+            network: (owned == Owned::All)
+                .then(|| (watches.child(), watches.child_with(ChildOptions::new().optional()))),
+        }
+    }
 }
 
 impl Reconciler for MemcachedController {
     type Object = Memcached;
+    type Status = MemcachedStatus;
+    type External = ();
     /// As in the tutorial.
     const FINALIZER: Option<&'static str> = Some("cache.example.com/finalizer");
 
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<Deployment, Rollout>();
-        if self.owned == Owned::All {
-            watches.child::<Service, Exists>();
-            watches.child::<PodDisruptionBudget, Exists>().optional();
-        }
-        watches.by_label::<Pod, PodState>(labels::INSTANCE);
-    }
-
     /// Returns the objects that should exist. Namespace, owner reference and the managed-by label are added to them.
-    fn desired(&self, object: &Memcached, observed: &Observed) -> Result<Children, Error> {
+    fn desired(&self, object: &Memcached, observed: &Observed<Self>) -> Result<Children, Error> {
         let spec = &object.spec;
         let memory = check(spec)?;
         let image = spec.image.as_deref().unwrap_or(&self.image);
@@ -78,39 +90,40 @@ impl Reconciler for MemcachedController {
             ..workload::restricted_pod(vec![container])
         };
         let mut children = Children::new();
-        children.add(workload::deployment(&instance, spec.size, pod));
-        if self.owned == Owned::All {
+        children.add(self.deployment, workload::deployment(&instance, spec.size, pod));
+        if let Some((service, budget)) = self.network {
             // Clients hash keys over the servers themselves, so they need every address.
-            children.add(workload::headless_service(&instance, APP, spec.container_port));
+            children.add(service, workload::headless_service(&instance, APP, spec.container_port));
             if spec.size > 1 {
-                children.add(workload::disruption_budget(&instance));
+                children.add(budget, workload::disruption_budget(&instance));
             }
         }
         Ok(children)
     }
 
     /// Returns the status that follows from what was observed. It is written if it changed.
-    fn status(&self, object: &Memcached, observed: &Observed) -> MemcachedStatus {
-        let rollout = observed.child::<Deployment, Rollout>(&object.name_any());
-        let mut status = observed.draft(object);
-        status.rollout(rollout, object.spec.size, observed);
-        status.nodes = observed.pods().map(|(name, _)| name.to_owned()).collect();
+    fn status(&self, object: &Memcached, observed: &Observed<Self>) -> MemcachedStatus {
+        let rollout = observed.child(self.deployment, &object.name_any());
+        let mut status = observed.draft();
+        status.rollout(rollout, object.spec.size, observed, self.pods);
+        status.nodes = observed.pods(self.pods).map(|(name, _)| name.to_owned()).collect();
         status.replicas = rollout.map(|rollout| rollout.replicas).unwrap_or_default();
         status.ready_replicas = rollout.map(|rollout| rollout.ready).unwrap_or_default();
         status.finish()
     }
 
     /// Sets `phase` and `observedGeneration` before each status is written.
-    fn complete_status(&self, object: &Memcached, status: &mut MemcachedStatus) {
+    fn complete_status(&self, metadata: &ObjectMeta, status: &mut MemcachedStatus) {
         let phase = operator_runtime::conditions::phase(&status.conditions);
         status.phase = Some(phase.to_owned());
-        status.selector = Some(labels::to_selector(&labels::selector(APP, &object.name_any())));
-        status.observed_generation = object.metadata.generation;
+        let name = metadata.name.as_deref().unwrap_or_default();
+        status.selector = Some(labels::to_selector(&labels::selector(APP, name)));
+        status.observed_generation = metadata.generation;
     }
 
     /// Returns one event per reconcile that wrote the Deployment.
-    fn events(&self, object: &Memcached, changes: &Changes<'_>) -> Vec<Event> {
-        changes.rollout::<Deployment>(&object.name_any(), object.spec.size).into_iter().collect()
+    fn events(&self, object: &Memcached, _: &Observed<Self>, changes: &Changes<'_>) -> Vec<Event> {
+        changes.rollout(self.deployment, &object.name_any(), object.spec.size).into_iter().collect()
     }
 
     /// Has a restart, and changes of fields that belong to others, write nothing.

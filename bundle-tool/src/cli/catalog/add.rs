@@ -32,32 +32,32 @@ use olm_rules::catalog;
 
 /// Add bundles to a file-based catalog
 ///
-/// Each bundle becomes an entry of its channels, with the upgrade edges of its CSV; a bundle of the same name is replaced.
-/// The blobs of its package are changed in place; new ones are added to the file of the `olm.package` blob, which is
-/// CATALOG/PACKAGE/catalog.yaml for a new package. Several bundles are added from the lowest to the highest version. Nothing is
-/// written unless all of them can be added and the resulting catalog is valid.
+/// Adds each bundle to its channels, with the upgrade edges from its CSV. A bundle with the same name is replaced. The
+/// blobs of its package are changed in place; new blobs are added to the file of the `olm.package` blob, which is
+/// CATALOG/PACKAGE/catalog.yaml for a new package. Several bundles are added from the lowest to the highest version.
+/// Nothing is written unless all of them can be added and the resulting catalog is valid.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Add a bundle to the channels of its annotations
-  bundle-tool catalog add catalog bundle \\
+  bundle-tool catalog add ./catalog ./bundle \\
     --image quay.io/example/operator-bundle:v1.0.0
 
   # Add a bundle to other channels, one of which becomes the default
-  bundle-tool catalog add catalog bundle \\
+  bundle-tool catalog add ./catalog ./bundle \\
     --image quay.io/example/operator-bundle:v1.0.0 \\
     --channels stable,candidate --default-channel stable
 
   # Add several bundles at once, with the image of each
-  bundle-tool catalog add catalog bundle-1.1.0 bundle-1.2.0 \\
+  bundle-tool catalog add ./catalog bundle-1.1.0 bundle-1.2.0 \\
     --image quay.io/example/operator-bundle:v1.1.0 \\
     --image quay.io/example/operator-bundle:v1.2.0
 
   # Add bundles from a registry, without --image
-  bundle-tool catalog add catalog \\
+  bundle-tool catalog add ./catalog \\
     quay.io/example/operator-bundle:v1.1.0 quay.io/example/gadget-bundle:v3.0.0
 
   # Replace the bundle with the next lower version, whatever its CSV replaces
-  bundle-tool catalog add catalog bundle \\
+  bundle-tool catalog add ./catalog ./bundle \\
     --image quay.io/example/operator-bundle:v1.0.1 --edges semver")]
 pub(crate) struct Add {
     /// Catalog directory, created if it does not exist
@@ -65,8 +65,8 @@ pub(crate) struct Add {
     /// Bundles: directories, oci:DIR, oci-archive:FILE or image names
     #[arg(required = true, value_name = "BUNDLE")]
     bundles: Vec<String>,
-    /// Image of a bundle, which need not exist yet (repeatable); required for each BUNDLE that is not an image name, in the same
-    /// order, unless one is given for every BUNDLE
+    /// Image reference to record for a bundle, in BUNDLE order (repeatable). Required for directories, layouts and
+    /// archives; the image does not have to exist yet
     #[arg(long, value_name = "NAME")]
     image: Vec<String>,
     /// Channels, separated by commas [default: the channels in the annotations of each bundle]
@@ -294,7 +294,7 @@ fn check_bundles(added: &[Added]) -> Result<bool> {
     print_errors(&reports.iter().map(Subject::from).collect::<Vec<_>>())?;
     writeln!(
         io::stderr(),
-        "error: opm rejects the bundle and the catalog was not written; use --no-validate to write it anyway"
+        "error: opm rejects the bundle and the catalog was not written; pass --no-validate to write it anyway"
     )?;
     Ok(false)
 }

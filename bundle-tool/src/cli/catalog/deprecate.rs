@@ -23,24 +23,25 @@ use olm_catalog::validate::{Blob, resolve};
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Deprecate a channel
-  bundle-tool catalog deprecate catalog --package gizmo --channel alpha \\
+  bundle-tool catalog deprecate ./catalog --package gizmo --channel alpha \\
     --message 'Switch to channel stable'
 
   # Deprecate two bundles
-  bundle-tool catalog deprecate catalog --package gizmo \\
+  bundle-tool catalog deprecate ./catalog --package gizmo \\
     --bundle gizmo.v1.0.0 --bundle gizmo.v1.0.1 \\
     --message 'Versions before 1.1.0 lose data: upgrade'
 
   # Deprecate the package
-  bundle-tool catalog deprecate catalog --package gizmo \\
+  bundle-tool catalog deprecate ./catalog --package gizmo \\
     --message 'Use gadget instead'
 
   # Undo a deprecation
-  bundle-tool catalog deprecate catalog --package gizmo --channel alpha --undo")]
+  bundle-tool catalog deprecate ./catalog --package gizmo \\
+    --channel alpha --undo")]
 pub(crate) struct Deprecate {
     /// Catalog directory
     catalog: PathBuf,
-    /// Package; the package itself is deprecated unless --channel or --bundle is given
+    /// Package to deprecate, unless you pass --channel or --bundle
     #[arg(long, value_name = "NAME")]
     package: String,
     /// Channel to deprecate (repeatable)

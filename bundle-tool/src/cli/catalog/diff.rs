@@ -18,8 +18,8 @@ use olm_catalog::validate::resolve;
 /// Shows the packages, channels, bundles, upgrade edges and deprecations that are added, removed or changed, and the bundles
 /// that no longer reach the head of their channel.
 ///
-/// Exit status: 0 if no bundle loses its upgrade path and no package or channel is removed, 1 otherwise, 2 if a catalog cannot
-/// be read or neither has the package.
+/// Exit status: 0 if no bundle loses its upgrade path and no package or channel is removed, 1 otherwise, 2 if a catalog
+/// cannot be read, or if the package is in neither of them.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Compare the published catalog with the next one
@@ -38,7 +38,7 @@ pub(crate) struct Diff {
     /// Package to compare [default: all]
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
-    /// Also show from which bundles the next upgrade changes, and how
+    /// Also show which installed versions would now upgrade to a different version
     #[arg(long)]
     upgrades: bool,
     #[command(flatten)]

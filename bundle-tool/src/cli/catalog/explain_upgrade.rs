@@ -25,11 +25,12 @@ const MAX_EXPLAINED: usize = 10;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Show the upgrades from version 1.0.0 in the default channel
-  bundle-tool catalog explain-upgrade catalog --package my-operator --from 1.0.0
+  bundle-tool catalog explain-upgrade ./catalog \\
+    --package my-operator --installed 1.0.0
 
   # Show the upgrades of a bundle that is no longer in the catalog
-  bundle-tool catalog explain-upgrade catalog --package my-operator \\
-    --from my-operator.v0.9.0")]
+  bundle-tool catalog explain-upgrade ./catalog --package my-operator \\
+    --installed my-operator.v0.9.0")]
 pub(crate) struct ExplainUpgrade {
     /// Catalog: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input
     #[arg(value_name = "REF")]
@@ -42,7 +43,7 @@ pub(crate) struct ExplainUpgrade {
     channel: Option<String>,
     /// Installed bundle: its name or version
     #[arg(long, value_name = "BUNDLE|VERSION")]
-    from: String,
+    installed: String,
     #[command(flatten)]
     registries: RegistryArgs,
 }
@@ -66,13 +67,14 @@ impl ExplainUpgrade {
         let by_version = linked
             .bundles
             .values()
-            .find(|bundle| bundle.version_and_release().as_deref() == Some(self.from.as_str()));
-        let (from, installed) = match (linked.bundles.get(self.from.as_str()), by_version) {
+            .find(|bundle| bundle.version_and_release().as_deref() == Some(self.installed.as_str()));
+        let (from, installed) = match (linked.bundles.get(self.installed.as_str()), by_version) {
             (Some(bundle), _) | (None, Some(bundle)) => (bundle.name.as_str(), bundle.version.clone()),
             // A bundle that the catalog does not have may be replaced or skipped nevertheless.
             (None, None) => {
-                let version = self.from.split_once(".v").map_or(self.from.as_str(), |(_, version)| version);
-                (self.from.as_str(), version::strict(version).ok())
+                let version =
+                    self.installed.split_once(".v").map_or(self.installed.as_str(), |(_, version)| version);
+                (self.installed.as_str(), version::strict(version).ok())
             }
         };
         let version_of = |name: &str| linked.bundles.get(name).and_then(|bundle| bundle.version.as_ref());

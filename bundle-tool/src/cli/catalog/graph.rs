@@ -20,17 +20,17 @@ use olm_catalog::validate::{Packages, resolve};
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Show the channels of a package in the terminal, the newest bundle first
-  bundle-tool catalog graph catalog --package my-operator
+  bundle-tool catalog graph ./catalog --package my-operator
 
   # Write a page in which the upgrades from each bundle can be followed
-  bundle-tool catalog graph catalog --output html > graph.html
+  bundle-tool catalog graph ./catalog --output html > graph.html
 
   # Draw a package, and highlight the upgrades from version 1.0.0
-  bundle-tool catalog graph catalog --package my-operator --output svg \\
-    --from 1.0.0 > graph.svg
+  bundle-tool catalog graph ./catalog --package my-operator --output svg \\
+    --installed 1.0.0 > graph.svg
 
   # Draw one channel with Graphviz
-  bundle-tool catalog graph catalog --package my-operator --output dot |
+  bundle-tool catalog graph ./catalog --package my-operator --output dot |
     dot -Tsvg > graph.svg")]
 pub(crate) struct Graph {
     /// Catalog: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input
@@ -42,11 +42,11 @@ pub(crate) struct Graph {
     /// Channel to show [default: all]
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
-    /// Installed bundle whose upgrades are highlighted: its name or version (svg only)
+    /// Highlight the upgrades from this installed bundle (name or version; svg only)
     #[arg(long, value_name = "BUNDLE|VERSION")]
-    from: Option<String>,
+    installed: Option<String>,
     /// Version of OLM whose upgrades are highlighted
-    #[arg(long, value_name = "VERSION", default_value = "v0", requires = "from")]
+    #[arg(long, value_name = "VERSION", default_value = "v0", requires = "installed")]
     olm: Resolver,
     #[command(flatten)]
     format: OutputOption<Output>,
@@ -95,9 +95,9 @@ impl Graph {
                 bail!("channel `{channel}` is not in the catalog");
             }
         }
-        if self.from.is_some() && self.format.output != Output::Svg {
+        if self.installed.is_some() && self.format.output != Output::Svg {
             bail!(
-                "--from requires --output svg; a page shows the upgrades from the bundle that is selected in it"
+                "--installed requires --output svg; a page shows the upgrades from the bundle that is selected in it"
             );
         }
         let text = match self.format.output {
@@ -122,7 +122,7 @@ impl Graph {
         let mut all = packages.values();
         let (Some(linked), None) = (all.next(), all.next()) else {
             bail!(
-                "a drawing shows one package, but the catalog has {}: select one with --package, or use --output html",
+                "a drawing shows one package, but the catalog has {}: select one with --package, or pass --output html",
                 packages.len()
             );
         };
@@ -130,7 +130,7 @@ impl Graph {
             Resolver::V0 => Olm::V0,
             Resolver::V1 => Olm::V1,
         };
-        let from = self.from.as_deref().map(|bundle| Installed { bundle, olm });
+        let from = self.installed.as_deref().map(|bundle| Installed { bundle, olm });
         Ok(graph::svg(linked, &Drawing { from })?)
     }
 }

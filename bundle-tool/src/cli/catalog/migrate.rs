@@ -29,18 +29,18 @@ use olm_model::read::catalog::{Content, Source};
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Migrate a catalog in place
-  bundle-tool catalog migrate catalog
+  bundle-tool catalog migrate ./catalog
 
   # Write a copy of a published catalog that has only what consoles read
-  bundle-tool catalog migrate quay.io/example/catalog:latest --to catalog \\
+  bundle-tool catalog migrate quay.io/example/catalog:latest --output-dir catalog \\
     --minimal --output yaml")]
 pub(crate) struct Migrate {
-    /// Catalog directory; with --to also `oci:DIR`, `oci-archive:FILE` or an image name
+    /// Catalog directory; with --output-dir also `oci:DIR`, `oci-archive:FILE` or an image name
     #[arg(value_name = "REF")]
     catalog: String,
     /// Directory for the migrated catalog, which must be empty or not exist [default: change the catalog itself]
     #[arg(long, value_name = "DIR")]
-    to: Option<PathBuf>,
+    output_dir: Option<PathBuf>,
     /// Keep only what consoles read: remove alm-examples, descriptors and resources from olm.csv.metadata
     #[arg(long)]
     minimal: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Migrate {
 impl Migrate {
     pub(crate) fn run(self) -> Result<Exit> {
         let rendering = Rendering::migrated(self.minimal);
-        match &self.to {
+        match &self.output_dir {
             Some(to) => self.copy(to, &rendering),
             None => self.in_place(&rendering),
         }
@@ -65,7 +65,7 @@ impl Migrate {
     fn in_place(&self, rendering: &Rendering) -> Result<Exit> {
         let path = Path::new(&self.catalog);
         if !path.is_dir() {
-            bail!("{} is not a catalog directory: use --to to write a copy of an image", path.display());
+            bail!("{} is not a catalog directory: pass --to to write a copy of an image", path.display());
         }
         let failed = || format!("failed to migrate {}", path.display());
         let mut lock = lock(path)?;

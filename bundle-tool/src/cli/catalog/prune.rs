@@ -22,25 +22,26 @@ use olm_rules::Selection;
 
 /// Remove packages, channels and versions from a file-based catalog
 ///
-/// Keeps what --keep names and removes everything else. Every upgrade path between remaining bundles is preserved: bundles
-/// that lie on one are also kept, and no upgrade edge is added. The edges of a remaining bundle are unchanged, so clusters
-/// with a removed version are still upgraded. If what is left of a channel is not a valid upgrade graph, nothing is written.
+/// Keeps what --keep names and removes everything else. Every upgrade path between remaining bundles is preserved:
+/// bundles that lie on one are also kept, and no upgrade edge is added. The edges of a remaining bundle are unchanged,
+/// so clusters that run a removed version can still upgrade. If what is left of a channel is not a valid upgrade graph,
+/// nothing is written.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Keep one package and one channel of another in a copy of the catalog
-  bundle-tool catalog prune catalog --keep gizmo --keep gadget/stable \\
-    --to pruned
+  bundle-tool catalog prune ./catalog --keep gizmo --keep gadget/stable \\
+    --output-dir pruned
 
   # Remove old versions of one package
-  bundle-tool catalog prune catalog --keep 'gizmo@>=1.4.0'
+  bundle-tool catalog prune ./catalog --keep 'gizmo@>=1.4.0'
 
   # Keep versions of several packages, and choose a new default channel
-  bundle-tool catalog prune catalog --keep 'gizmo/fast@>=1.2.0 <2.0.0' \\
+  bundle-tool catalog prune ./catalog --keep 'gizmo/fast@>=1.2.0 <2.0.0' \\
     --keep gadget --default-channel gizmo=fast")]
 pub(crate) struct Prune {
     /// Catalog directory
     catalog: PathBuf,
-    /// Package to keep, with a channel and a range of versions if not all are kept (repeatable)
+    /// What to keep: a package, optionally limited to a channel and a version range (repeatable)
     #[arg(long, required = true, value_name = "PACKAGE[/CHANNEL][@RANGE]")]
     keep: Vec<Keep>,
     /// Default channel of a package whose default channel is removed (repeatable)
@@ -48,7 +49,7 @@ pub(crate) struct Prune {
     default_channel: Vec<(String, String)>,
     /// Directory for the pruned catalog, which must be empty or not exist [default: change the catalog itself]
     #[arg(long, value_name = "DIR")]
-    to: Option<PathBuf>,
+    output_dir: Option<PathBuf>,
     /// Write the catalog even if it is invalid
     #[arg(long)]
     no_validate: bool,
@@ -76,7 +77,7 @@ impl Prune {
         let kept = prune(&packages, &self.keep, &defaults).with_context(failed)?;
         let changes = changes(&store, &kept)?;
         let files = store.changed(&changes, &[])?;
-        let is_written = match &self.to {
+        let is_written = match &self.output_dir {
             None => store.write(&mut lock, &self.catalog, files, self.no_validate)?,
             Some(to) => {
                 check_target(&self.catalog, to)?;

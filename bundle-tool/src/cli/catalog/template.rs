@@ -29,9 +29,9 @@ const MAX_TEMPLATE: u64 = 16 << 20;
 
 /// Build a catalog from a template
 ///
-/// Accepts the templates of `opm alpha render-template` (basic, semver and substitutes) and prints the same catalogs. A semver
-/// template may name its own channels instead of candidate, fast and stable: `channels` is a list of {name, bundles}, the least
-/// stable first, and `generatePlainChannels` makes one channel of each, without a version in its name.
+/// Accepts the templates of `opm alpha render-template` (basic, semver and substitutes) and prints the same catalogs.
+/// In a semver template, you may list your own channels (`channels: [{name, bundles}]`, least stable first) instead of
+/// candidate, fast and stable. `generatePlainChannels: true` creates channels with exactly these names.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Build a catalog from a template
@@ -55,7 +55,7 @@ pub(crate) struct TemplateCommand {
     /// Bundle to use for an image: a directory, `oci:DIR`, `oci-archive:FILE` or an image name (repeatable)
     #[arg(long, value_name = "IMAGE=REF", value_parser = bundle)]
     bundle: Vec<(String, String)>,
-    /// Catalogs whose bundles are used instead of pulling their images (repeatable)
+    /// Read bundles from these catalogs instead of pulling their images (repeatable)
     #[arg(long, value_name = "REF")]
     bundles_from: Vec<String>,
     /// Print the catalog even if it is invalid

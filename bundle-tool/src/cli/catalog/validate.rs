@@ -26,23 +26,23 @@ use olm_rules::Selection;
 
 /// Validate file-based catalogs
 ///
-/// Errors reproduce rejections by `opm validate`, each with its file and line; warnings are not rejected, but likely to
-/// cause problems.
+/// Reports what `opm validate` would reject as errors, each with its file and line, and what is likely to cause
+/// problems as warnings.
 ///
 /// Exit status: 0 if no error is found, 1 if an error is found, 2 if a catalog cannot be read.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Validate a catalog directory
-  bundle-tool catalog validate catalog
+  bundle-tool catalog validate ./catalog
 
   # Validate the catalog in an image, as JSON
   bundle-tool catalog validate quay.io/example/catalog:latest --output json
 
   # Also report upgrades that break a CRD, for the bundles of a repository
-  bundle-tool catalog validate catalog --bundles community-operators-prod
+  bundle-tool catalog validate ./catalog --bundles community-operators-prod
 
   # Also report what the catalog of a version of OpenShift must not contain
-  bundle-tool catalog validate catalog --openshift-version 4.17
+  bundle-tool catalog validate ./catalog --openshift-version 4.17
 
   # Validate what another command renders
   opm alpha render-template basic template.yaml | bundle-tool catalog validate -")]
@@ -50,8 +50,8 @@ pub(crate) struct Validate {
     /// Catalogs: directories, files, `oci:DIR`, `oci-archive:FILE`, image names, or `-` for standard input
     #[arg(required = true, value_name = "REF")]
     catalogs: Vec<String>,
-    /// Directory of a bundle, or of bundles at most three levels below: also report upgrades between bundles, in such a directory or
-    /// in the catalog, that OLM v1 rejects because they break a CRD (repeatable)
+    /// Bundle directory, or a directory with bundles up to three levels deep (repeatable). Also checks the upgrades
+    /// between these bundles for CRD changes that OLM v1 rejects
     #[arg(long, value_name = "DIR")]
     bundles: Vec<PathBuf>,
     #[command(flatten)]
@@ -135,7 +135,7 @@ pub(crate) fn print_invalid(report: &CatalogReport, next: Next) -> Result<()> {
     };
     writeln!(
         io::stderr(),
-        "error: the catalog is invalid and was not {done}; use --no-validate to {verb} it anyway"
+        "error: the catalog is invalid and was not {done}; pass --no-validate to {verb} it anyway"
     )?;
     Ok(())
 }

@@ -15,9 +15,10 @@ use operator_scaffold::{DeployImage, Error, Resource, Webhooks, names, plugins};
 /// Add a kind, or another version of a kind, to a project
 ///
 /// Writes the types that the CRD is generated from, a controller and tests, and registers them. With --image, the
-/// controller runs that image in a Deployment. A new version of an existing kind must be later than all others; the
-/// stable version with the highest number, or else the latest one, is the storage version, which the controller uses. All
-/// versions have the same fields until `bundle-tool create webhook --conversion` gives each its own. Your edits are kept.
+/// controller runs that image in a Deployment. A new version must be later than all existing ones. The highest stable
+/// version (or the latest one, if none is stable) becomes the storage version, which the controller uses. All versions
+/// have the same fields until you run `bundle-tool create webhook --conversion`, which gives each version its own. Your
+/// edits are kept.
 ///
 /// Exit status: 0 on success, 1 if a file was merged with conflicts, 2 on an error, with nothing written.
 #[derive(Debug, Args)]
@@ -38,8 +39,8 @@ Examples:
   bundle-tool create api --group travel --version v1 --kind FlightTicket"
 )]
 pub(crate) struct Api {
-    /// Group, without the project's domain
-    #[arg(long, value_name = "GROUP", default_value = "")]
+    /// API group without the domain, such as `cache` for cache.example.com [default: the domain itself]
+    #[arg(long, value_name = "GROUP", default_value = "", hide_default_value = true)]
     group: String,
     /// Version, such as v1alpha1
     #[arg(long, value_name = "VERSION")]
@@ -66,7 +67,7 @@ pub(crate) struct Api {
     #[arg(long, value_name = "IMAGE")]
     image: Option<String>,
     /// Command of the container: words separated by commas
-    #[arg(long, value_name = "WORD,…", requires = "image", default_value = "")]
+    #[arg(long, value_name = "WORD,…", requires = "image", default_value = "", hide_default_value = true)]
     image_container_command: String,
     /// Port of the container
     #[arg(long, value_name = "PORT", requires = "image", value_parser = |text: &str| between::<u16>(text, 1, u16::MAX))]

@@ -28,8 +28,8 @@ Examples:
     --conversion"
 )]
 pub(crate) struct Webhook {
-    /// Group, without the project's domain
-    #[arg(long, value_name = "GROUP", default_value = "")]
+    /// API group without the domain, such as `cache` for cache.example.com [default: the domain itself]
+    #[arg(long, value_name = "GROUP", default_value = "", hide_default_value = true)]
     group: String,
     /// Storage version of the kind
     #[arg(long, value_name = "VERSION")]
@@ -58,7 +58,7 @@ impl Webhook {
             conversion: self.conversion,
         };
         if !webhooks.any() {
-            bail!("no webhook specified: set --defaulting, --programmatic-validation or --conversion");
+            bail!("no webhook specified: pass --defaulting, --programmatic-validation or --conversion");
         }
         let version = self.version.parse()?;
         let workspace = Workspace::open(&self.common.project_dir)?;

@@ -17,7 +17,7 @@ pub(crate) use split::{Part, split};
 use anyhow::Result;
 
 use super::Status;
-use super::equivalent::{Native, NativeCommand};
+use super::native::{Native, NativeCommand};
 
 /// The type of a flag's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,7 +202,7 @@ impl Command {
     }
 
     /// Returns the subcommand with a name or an alias.
-    fn find(&self, name: &str) -> Option<&'static Self> {
+    pub(super) fn find(&self, name: &str) -> Option<&'static Self> {
         self.commands.iter().find(|command| command.name == name || command.aliases.contains(&name))
     }
 }

@@ -1,5 +1,4 @@
-//! What the commands of the other tools are natively: the table that the adapters and `migrate-project` share, and the
-//! translation of one command line.
+//! Translates a command line of another tool to a native one.
 //!
 //! A command line in a Makefile or a script contains variables, so its words are translated one by one: a word is kept as it is
 //! written, unless the native command has another one.
@@ -9,104 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 
 use super::cobra::{Command, Flag, Kind, Matches, Part, split, values};
-use super::registries::is_local;
+use super::native::{Becomes, Native, NativeCommand, ProjectFacts};
+use super::registries::is_on_this_machine;
 use super::{Status, Tool};
 use crate::cli::{native_command, parse_native};
 
-/// What a command of another tool is natively.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Native {
-    /// It only groups other commands.
-    Group,
-    /// A command that does the same.
-    Command(NativeCommand),
-    /// No native command does the same, but an adapter does: why, and which native commands there are.
-    Adapter(&'static str),
-    /// It is not supported: returns why, and what replaces it; the argument is the path of the command.
-    Unsupported(fn(&str) -> String),
-}
-
-/// Returns the flags that a native command requires in a project, or why it does not apply to the project.
-type InProject = fn(&Project) -> Result<Vec<String>, &'static str>;
-
-/// A native command that does the same as a command of another tool.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NativeCommand {
-    /// Its path.
-    pub(crate) words: &'static [&'static str],
-    /// What the flags of the other command become.
-    pub(crate) flags: &'static [(&'static str, Becomes)],
-    /// The same for flags that several commands share.
-    pub(crate) shared_flags: &'static [(&'static str, Becomes)],
-    /// Flags to add, each with the flags of the other command that make it unnecessary.
-    pub(crate) added: &'static [(&'static str, &'static [&'static str])],
-    /// Whether the output has the same format, so that other programs can read it.
-    pub(crate) has_same_output: bool,
-    /// Whether arguments may be images, which are read from registries on this machine without TLS.
-    pub(crate) reads_images: bool,
-    /// Returns further flags for a project, or why the command does not apply to it.
-    pub(crate) in_project: Option<InProject>,
-}
-
-impl NativeCommand {
-    /// Returns a command with flags that have the same names.
-    pub(crate) const fn new(
-        words: &'static [&'static str],
-        flags: &'static [(&'static str, Becomes)],
-    ) -> Self {
-        Self {
-            words,
-            flags,
-            shared_flags: &[],
-            added: &[],
-            has_same_output: true,
-            reads_images: false,
-            in_project: None,
-        }
-    }
-
-    /// Returns what the flags of the other command become.
-    pub(crate) fn flags(&self) -> impl Iterator<Item = (&'static str, Becomes)> + use<> {
-        self.flags.iter().chain(self.shared_flags).copied()
-    }
-}
-
-/// What a flag becomes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Becomes {
-    /// The same flag. The adapter passes its default, too.
-    Same,
-    /// The same flag, which has another default.
-    IfSet,
-    /// The same flag if a value is accepted; otherwise, the reason why there is none.
-    IfValue(fn(&str) -> bool, &'static str),
-    /// A flag with another name.
-    Named(&'static str),
-    /// A boolean that takes a value in both tools.
-    WithValue,
-    /// For a boolean, the flag for true and the one for false; empty for none.
-    Bool(&'static str, &'static str),
-    /// Omitted, because it has no effect.
-    Omitted,
-    /// Omitted if a value is the given one; otherwise, the same flag.
-    OmittedIf(fn(&str) -> bool),
-    /// No flag does the same: why.
-    Missing(&'static str),
-}
-
 /// The flags of the root commands that have no native equivalent and need none.
 const OMITTED: [&str; 4] = ["verbose", "plugins", "project-version", "debug"];
-
-/// What is known about a project.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Project {
-    /// The package name in PROJECT.
-    pub(crate) name: Option<String>,
-    /// The plugins in PROJECT, separated by commas.
-    pub(crate) layout: String,
-    /// Whether it has a kustomization in config/manifests.
-    pub(crate) has_kustomization: bool,
-}
 
 /// A word of a command line in a file.
 #[derive(Debug, Clone)]
@@ -157,6 +65,23 @@ pub(crate) struct NativeLine {
     pub(crate) added: Vec<String>,
 }
 
+impl NativeLine {
+    /// Returns the command line of `program` that replaces `words`.
+    pub(crate) fn text(&self, program: &str, words: &[Word]) -> String {
+        let mut parts = vec![program.to_owned()];
+        parts.extend(self.command.iter().chain(&self.moved).cloned());
+        for (word, edit) in words[self.replaced..].iter().zip(&self.edits) {
+            match edit {
+                Edit::Keep => parts.push(word.raw.clone()),
+                Edit::Replace(text) => parts.push(text.clone()),
+                Edit::Remove => {}
+            }
+        }
+        parts.extend(self.added.iter().cloned());
+        parts.join(" ")
+    }
+}
+
 /// Returns the flags of a command line that have the same names and meanings natively, with their values.
 pub(crate) fn same(matches: &Matches) -> impl Iterator<Item = (&'static str, &str)> {
     let native = match matches.command.native {
@@ -177,7 +102,7 @@ pub(crate) fn unsupported(matches: &Matches) -> Result<Status> {
 }
 
 /// Translates the words that follow the name of a tool. `is_read` is whether another program reads the output.
-pub(crate) fn translate(tool: Tool, words: &[Word], project: &Project, is_read: bool) -> Translation {
+pub(crate) fn translate(tool: Tool, words: &[Word], project: &ProjectFacts, is_read: bool) -> Translation {
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     let line = match split(tool.root(), &texts) {
         Ok(line) => line,
@@ -208,7 +133,7 @@ fn native_line(
     command: &Command,
     parts: &[Part],
     words: &[Word],
-    project: &Project,
+    project: &ProjectFacts,
 ) -> Result<Translation, String> {
     let command_word =
         parts.iter().rev().find_map(|part| if let Part::Command(word) = part { Some(*word) } else { None });
@@ -219,12 +144,12 @@ fn native_line(
     let mut is_changed = vec![false; words.len()];
     // The flags that are set, and whether the line itself sets them.
     let mut has_set: BTreeMap<&str, bool> = BTreeMap::new();
-    let mut is_on_this_machine = false;
+    let mut is_here = false;
     for (index, part) in parts.iter().enumerate() {
         match part {
             Part::Command(word) => is_changed[*word] = true,
             Part::Argument(word) => {
-                is_on_this_machine |= is_local(&words[*word].text);
+                is_here |= is_on_this_machine(&words[*word].text);
                 new[*word].push(words[*word].raw.clone());
             }
             Part::Flag { flag, word, value, value_word } => {
@@ -276,7 +201,7 @@ fn native_line(
         .flat_map(|(words, _)| words.split(' ').map(str::to_owned))
         .filter(|word| !new.iter().flatten().any(|other| other == word))
         .collect();
-    if native.reads_images && is_on_this_machine {
+    if native.reads_images && is_here {
         added.push("--plain-http".to_owned());
     }
     if let Some(in_project) = native.in_project {
@@ -339,7 +264,7 @@ struct Shorts(BTreeMap<char, String>);
 impl Shorts {
     fn of(words: &[&str]) -> Self {
         let command = native_command(words);
-        let arguments = command.iter().flat_map(clap::Command::get_arguments);
+        let arguments = command.into_iter().flat_map(clap::Command::get_arguments);
         let pair = |argument: &clap::Arg| Some((argument.get_short()?, argument.get_long()?.to_owned()));
         Self(arguments.filter_map(pair).collect())
     }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::registries::is_local;
+use super::registries::is_on_this_machine;
 use super::{Status, log, native};
 
 /// The container tools.
@@ -37,7 +37,7 @@ pub(crate) fn deliver(image: &BuiltImage<'_>, tool: &str, is_insecure: bool) -> 
         };
     }
     note(tool, image.tag);
-    if is_insecure || is_local(image.tag) {
+    if is_insecure || is_on_this_machine(image.tag) {
         words.push("--insecure");
     }
     native(words, values)

@@ -8,14 +8,18 @@
 
 mod cobra;
 mod equivalent;
+mod external_validator;
 mod images;
 mod log;
+mod native;
 mod operator_sdk;
 mod opm;
 mod registries;
+mod removed_apis;
 mod verdict;
 
-pub(crate) use equivalent::{Edit, NativeLine, Project, Translation, Word, translate};
+pub(crate) use equivalent::{Edit, NativeLine, Translation, Word, translate};
+pub(crate) use native::ProjectFacts;
 
 use std::env::VarError;
 use std::ffi::OsString;
@@ -69,6 +73,30 @@ pub(crate) fn run_as_called() -> Option<ExitCode> {
     let program = arguments.next()?;
     let name = std::path::Path::new(&program).file_name()?.to_str()?;
     Some(Tool::of_program(name)?.run(arguments.collect()))
+}
+
+/// Returns what a command line of operator-sdk or opm is in this program, if its first word is a command of one of them.
+pub(crate) fn hint(words: &[&str]) -> Option<String> {
+    let tool = Tool::ALL
+        .into_iter()
+        .find(|tool| words.first().is_some_and(|name| tool.root().find(name).is_some()))?;
+    let quoted = |word: &&str| Word {
+        raw: (*word).to_owned(),
+        text: (*word).to_owned(),
+        is_own: true,
+        has_variable: false,
+    };
+    let words: Vec<Word> = words.iter().map(quoted).collect();
+    let name = tool.name();
+    Some(match translate(tool, &words, &ProjectFacts::default(), false) {
+        Translation::Native(line) => {
+            format!("this command of {name} is `{}`", line.text("bundle-tool", &words))
+        }
+        Translation::Unsupported(reason) => format!("a command of {name}: {reason}"),
+        Translation::Adapter(_) | Translation::Invalid(_) => {
+            format!("`bundle-tool {name}` accepts the command lines of {name}")
+        }
+    })
 }
 
 /// A tool whose command line is accepted.
@@ -253,7 +281,7 @@ fn completion(root: &'static Command, matches: &Matches) -> anyhow::Result<Statu
 
 #[cfg(test)]
 mod tests {
-    use super::equivalent::{Becomes, Native};
+    use super::native::{Becomes, Native};
     use super::*;
 
     /// Visits all commands of a tree.

@@ -13,15 +13,22 @@ mod replaced;
 mod scaffold;
 
 use std::io::{self, Write as _};
+use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use operator_scaffold::KubebuilderProject;
 
 use super::cobra::{Arity, Command, Flag, Matches};
-use super::equivalent::{NativeCommand, unsupported};
+use super::equivalent::unsupported;
+use super::native::NativeCommand;
 use super::{Status, variable};
+use crate::cli::generate::read_project;
 
 /// The version of operator-sdk that the adapters reproduce.
 const VERSION: &str = "v1.42.3";
+
+/// The versions of PROJECT files that are read.
+const PROJECT_VERSIONS: [&str; 2] = ["2", "3"];
 
 const PLUGINS: Flag = Flag::list("plugins", "Plugin keys, separated by commas");
 const PROJECT_VERSION: Flag = Flag::text("project-version", "3", "Version of the PROJECT file");
@@ -494,6 +501,22 @@ fn version(_: &Matches) -> Result<Status> {
 /// Returns the version that `version` prints.
 fn sdk_version() -> Result<String> {
     Ok(variable("BUNDLE_TOOL_OPERATOR_SDK_VERSION")?.unwrap_or_else(|| VERSION.to_owned()))
+}
+
+/// Reads the PROJECT file of the current directory. Returns `None` if it does not exist.
+///
+/// # Errors
+/// It cannot be read, or its version is not supported.
+fn supported_project() -> Result<Option<KubebuilderProject>> {
+    let project = read_project(Path::new("PROJECT"))?;
+    match project.as_ref().and_then(|project| project.version.as_ref()) {
+        Some((version, at)) if !PROJECT_VERSIONS.contains(&version.as_str()) => bail!(
+            "PROJECT:{}:{}: version {version:?} of the file is not supported: expected \"3\"",
+            at.line,
+            at.column
+        ),
+        _ => Ok(project),
+    }
 }
 
 /// Returns a duration as the native commands accept it: whole seconds, between a second and a day.

@@ -20,7 +20,8 @@ use std::io::{self, Write as _};
 use anyhow::Result;
 
 use super::cobra::{Arity, Command, Flag, Matches};
-use super::equivalent::{NativeCommand, unsupported};
+use super::equivalent::unsupported;
+use super::native::NativeCommand;
 use super::{Status, variable};
 
 /// The version of opm that the adapters reproduce.
@@ -128,7 +129,7 @@ const MIGRATE: Command = Command::leaf(
     &[OUTPUT, MIGRATE_LEVEL],
     render::migrate,
 )
-.without_native("`bundle-tool catalog migrate CATALOG --to DIR` also replaces `olm.bundle.object`");
+.without_native("`bundle-tool catalog migrate CATALOG --output-dir DIR` also replaces `olm.bundle.object`");
 
 const SERVE: Command = Command::leaf(
     "serve",
@@ -367,6 +368,28 @@ const BUNDLE: Command = Command {
                 bundle::unpack,
             )
             .without_native("`bundle-tool copy IMAGE oci:DIR` keeps an image as an OCI layout"),
+            Command::leaf(
+                "extract",
+                "",
+                "Write the manifests of a bundle to a ConfigMap",
+                Arity::Any,
+                &[
+                    Flag::text("configmapname", "", "Name of the ConfigMap").short('c'),
+                    Flag::text("datalimit", "1048576", "Maximum size of the manifests in bytes").short('l'),
+                    Flag::bool("debug", "Enable debug logging"),
+                    Flag::bool("gzip", "Compress the manifests").short('z'),
+                    Flag::text("kubeconfig", "", "Kubeconfig file").short('k'),
+                    Flag::text("manifestsdir", "/", "Directory of the manifests").short('m'),
+                    Flag::text(
+                        "namespace",
+                        "openshift-operator-lifecycle-manager",
+                        "Namespace of the ConfigMap",
+                    )
+                    .short('n'),
+                ],
+                unsupported,
+            )
+            .unsupported(bundle::extract),
         ],
     )
 };

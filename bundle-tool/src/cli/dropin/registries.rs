@@ -3,6 +3,7 @@
 use super::UsageError;
 use super::cobra::Matches;
 use crate::cli::images::{Location, RegistryArgs};
+use oci_images::reference::is_loopback;
 
 /// Returns how the registries of images are reached.
 ///
@@ -16,8 +17,8 @@ pub(crate) fn registries<'i>(
 ) -> Result<RegistryArgs, UsageError> {
     let is_insecure = is_insecure(matches)?;
     let mut images = images.into_iter().filter(|image| is_image(image)).peekable();
-    let is_local = images.peek().is_some() && images.all(is_local);
-    Ok(RegistryArgs::default().insecure(is_insecure || is_local))
+    let is_here = images.peek().is_some() && images.all(is_on_this_machine);
+    Ok(RegistryArgs::default().insecure(is_insecure || is_here))
 }
 
 /// Returns whether the flags accept registries without a valid certificate.
@@ -43,9 +44,27 @@ fn is_image(reference: &str) -> bool {
         .is_ok_and(|found| found.is_some_and(|location| location.registry().is_some()))
 }
 
-/// Returns whether an image is in a registry on this machine.
-pub(crate) fn is_local(image: &str) -> bool {
-    let host = image.trim_start_matches("docker://").split('/').next().unwrap_or_default();
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name).trim_matches(['[', ']']);
-    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+/// Returns whether an image is in a registry on this machine. What follows the registry may contain variables of a shell.
+pub(crate) fn is_on_this_machine(image: &str) -> bool {
+    image.trim_start_matches("docker://").split_once('/').is_some_and(|(registry, _)| is_loopback(registry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registries_on_this_machine_are_recognized_before_variables_are_expanded() {
+        for (image, is_on) in [
+            ("localhost:5000/x:$TAG", true),
+            ("docker://localhost/x", true),
+            ("[::1]/x:v1", true),
+            ("[::1]:5000/$(IMG)", true),
+            ("localhost", false),
+            ("$REGISTRY/x", false),
+            ("quay.io/x", false),
+        ] {
+            assert_eq!(is_on_this_machine(image), is_on, "{image}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use clap::Args;
 use super::input::{self, CSV_SUFFIX};
 use super::output::{self, DOCKERFILE, Output};
 use super::pins::{LOCK_FILE, Lock};
-use super::project::{Project, rfc3339, source_date_epoch};
+use super::project::{read_project, rfc3339, source_date_epoch};
 use super::{files, manifests::project};
 use crate::cli::exit::Exit;
 use crate::cli::images::RegistryArgs;
@@ -22,9 +22,16 @@ use kube_yaml::text::printable;
 use olm_generate::{Document, Generated, Input, Options, Origin, Replaces, Rewrite, Upgrade};
 use olm_model::disk;
 use olm_model::read::manifests;
+use operator_scaffold::KubebuilderProject;
 
 /// The default output directory.
 const DEFAULT_DIRECTORY: &str = "bundle";
+
+/// The annotations, below the directory of a bundle.
+const ANNOTATIONS: &str = "metadata/annotations.yaml";
+
+/// The scorecard's configuration, below the directory of a bundle.
+const TESTS: &str = "tests/scorecard/config.yaml";
 
 /// The file that describes a crate, in the current directory.
 const CARGO_TOML: &str = "Cargo.toml";
@@ -36,12 +43,13 @@ const CARGO_TOML: &str = "Cargo.toml";
 /// the kustomize directory, is the base that everything else is merged into. The same input always produces the same
 /// output: createdAt changes only if something else does.
 ///
-/// Either all files of the bundle are written or none; if the command is killed, the next run reverts what it had begun.
-/// Files that are not generated are preserved, and so are edits that are saved while the command runs. A symbolic link in
-/// place of a generated file is replaced. A second run waits until the first has finished. Output of bundle-tool among the
-/// manifests is skipped.
+/// Either all files of the bundle are written or none; if the command is killed, the next run reverts what it had
+/// begun. Files that are not generated are preserved, and so are edits that are saved while the command runs. A
+/// symbolic link in place of a generated file is replaced. If two runs write to the same directory, the second waits
+/// for the first. Files in the input that bundle-tool generated itself are skipped.
 ///
-/// Exit status: 0 if the bundle was written, 1 if --strict or --check found something, 2 if none can be generated.
+/// Exit status: 0 if the bundle was written, 1 if --strict found warnings or --check found differences, 2 if the bundle
+/// could not be generated.
 #[derive(Debug, Args)]
 #[command(
     disable_version_flag = true,
@@ -63,7 +71,7 @@ pub(crate) struct Bundle {
     /// Directory of the manifests, including all directories below it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["deploy_dir", "crds_dir"])]
     input_dir: Option<PathBuf>,
-    /// Same as --input-dir, but CRDs in this directory are ignored if --crds-dir is set
+    /// Same as --input-dir; if --crds-dir is set, CRDs are read only from there
     #[arg(long, value_name = "DIR")]
     deploy_dir: Option<PathBuf>,
     /// Directory of the CRDs
@@ -117,7 +125,7 @@ pub(crate) struct Bundle {
     /// [default: Cargo.toml]
     #[arg(long, value_name = "FILE")]
     manifest_path: Option<PathBuf>,
-    /// Print what became of each object of the input
+    /// Show where each input object ended up in the bundle
     #[arg(long)]
     explain: bool,
     /// Treat warnings as errors: write nothing and exit with 1
@@ -131,7 +139,7 @@ pub(crate) struct Bundle {
     prune: bool,
     /// Replace an image reference, given with or without its tag (repeatable)
     #[arg(long, value_name = "OLD=NEW")]
-    image: Vec<Rewrite>,
+    replace_image: Vec<Rewrite>,
     /// Replace tags with digests, read from bundle-tool.lock or else from the registries
     #[arg(long)]
     use_image_digests: bool,
@@ -147,34 +155,61 @@ pub(crate) struct Bundle {
     /// Range of versions that upgrade directly to this one, such as '>=1.0.0 <1.2.0'
     #[arg(long, value_name = "RANGE")]
     skip_range: Option<String>,
-    /// Catalog in which to look up the version to replace: the highest one below this version, in the bundle's first channel
+    /// Set `replaces` from this catalog: the closest lower version in the bundle's first channel
     #[arg(long, value_name = "DIR", conflicts_with = "replaces")]
     from_catalog: Option<PathBuf>,
     #[command(flatten)]
     registries: RegistryArgs,
-    /// The tool to generate the bundle as: operator-sdk with its version.
+    /// How operator-sdk generates the bundle, if the command runs as it.
     #[arg(skip)]
-    builder: Option<String>,
+    sdk: Option<OperatorSdk>,
+}
+
+/// How operator-sdk generates a bundle.
+#[derive(Debug)]
+pub(crate) struct OperatorSdk {
+    /// The builder that the annotations name: operator-sdk with its version.
+    pub(crate) builder: String,
+    /// Whether nothing but errors is reported.
+    pub(crate) is_quiet: bool,
+}
+
+/// What operator-sdk reports about a bundle that it has generated.
+#[derive(Debug, Default)]
+pub(crate) struct SdkBundle {
+    /// Whether there is a base CSV.
+    pub(crate) has_base: bool,
+    /// Whether the metadata and the Dockerfile were written.
+    pub(crate) wrote_metadata: bool,
 }
 
 impl Bundle {
     /// Generates the bundle as operator-sdk does: from the input alone, without keeping anything of an existing bundle.
-    pub(crate) fn run_as_operator_sdk(mut self, builder: &str) -> Result<Exit> {
-        self.builder = Some(builder.to_owned());
-        self.run()
+    pub(crate) fn run_as_operator_sdk(mut self, sdk: OperatorSdk) -> Result<SdkBundle> {
+        self.sdk = Some(sdk);
+        let mut bundle = SdkBundle::default();
+        self.generate(&mut bundle)?;
+        Ok(bundle)
     }
 
     pub(crate) fn run(self) -> Result<Exit> {
+        self.generate(&mut SdkBundle::default())
+    }
+
+    fn generate(self, reported: &mut SdkBundle) -> Result<Exit> {
         let directory = self.output_dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_DIRECTORY));
-        let project = Project::read(Path::new("PROJECT"))?;
+        let project = read_project(Path::new("PROJECT"))?.unwrap_or_default();
         let cargo = self.cargo_manifest()?;
         let options = self.options(&directory, project, cargo.as_ref())?;
         let input = self.manifests(&directory, options.package.as_deref())?;
+        reported.has_base = input.base.is_some()
+            || input.documents.iter().any(|document| is_kind(document, "ClusterServiceVersion"));
         let expected_lock_file = files::expected(Path::new(LOCK_FILE))?;
         let pins = self.pins(&input, &options)?;
         // What is there is read under the lock, so that nothing else changes it until it is replaced.
-        let locked = if self.stdout || self.check { None } else { Some(lock(&directory)?) };
-        let existing = Existing::read(&directory, !self.stdout)?;
+        let writes = !self.check && (!self.stdout || self.writes_beside_stdout());
+        let locked = if writes { Some(lock(&directory)?) } else { None };
+        let existing = Existing::read(&directory, !self.stdout || writes, self.sdk.is_some())?;
         let options = self.dated(
             Options {
                 digests: pins.as_ref().map(Lock::digests).unwrap_or_default(),
@@ -184,7 +219,8 @@ impl Bundle {
             &existing,
         );
         let paths: Vec<String> = existing.files.keys().cloned().collect();
-        let existing = if self.builder.is_some() { existing.only_tests() } else { existing };
+        let existing = if self.sdk.is_some() { existing.only_tests() } else { existing };
+        let options = Options { has_test_annotations: self.has_test_annotations(&existing), ..options };
         let mut read = existing.expected;
         read.insert(LOCK_FILE.into(), expected_lock_file);
         let input = Input {
@@ -195,7 +231,9 @@ impl Bundle {
         };
         let generated = olm_generate::bundle(&input, &options)?;
 
-        output::notes(&generated.report, self.explain)?;
+        if !self.sdk.as_ref().is_some_and(|sdk| sdk.is_quiet) {
+            output::notes(&generated.report, self.explain)?;
+        }
         if !self.quiet {
             origin(&generated, cargo.as_ref().map(|cargo| cargo.path.as_str()))?;
         }
@@ -209,13 +247,19 @@ impl Bundle {
             return Ok(Exit::Findings);
         }
         if self.stdout {
-            output::print(&generated)?;
-            return Ok(Exit::Success);
+            output::print(&generated, self.sdk.is_some())?;
+            if self.sdk.is_some() {
+                self.write_tests(&generated)?;
+            }
+            if !writes {
+                return Ok(Exit::Success);
+            }
         }
         let name = generated.name.clone();
-        let pins = pins.filter(|_| self.builder.is_none());
+        let pins = pins.filter(|_| self.sdk.is_none());
         let mut output = self.output(directory, generated, &paths, pins)?;
         output.read = read;
+        reported.wrote_metadata = output.files.contains_key(ANNOTATIONS);
         if let Some(locked) = locked {
             output.write(&name, self.quiet, locked)?;
             return Ok(Exit::Success);
@@ -236,7 +280,7 @@ impl Bundle {
             return Ok(None);
         }
         let images = olm_generate::unpinned_images(input, options)?;
-        let lock = if self.builder.is_some() { Lock::default() } else { Lock::read(Path::new(LOCK_FILE))? };
+        let lock = if self.sdk.is_some() { Lock::default() } else { Lock::read(Path::new(LOCK_FILE))? };
         let lock = crate::cli::runtime::runtime()?.block_on(lock.of(
             &images,
             self.update_image_digests,
@@ -260,7 +304,12 @@ impl Bundle {
     }
 
     /// Returns what options, PROJECT and Cargo.toml say about the bundle.
-    fn options(&self, directory: &Path, project: Project, cargo: Option<&CargoManifest>) -> Result<Options> {
+    fn options(
+        &self,
+        directory: &Path,
+        project: KubebuilderProject,
+        cargo: Option<&CargoManifest>,
+    ) -> Result<Options> {
         let cargo = cargo.map(|cargo| &cargo.project);
         let olm = cargo.and_then(|cargo| cargo.olm.as_ref());
         let of_operator = cargo.filter(|_| olm.is_some() || self.manifest_path.is_some());
@@ -273,6 +322,7 @@ impl Bundle {
             })
         });
         let (_, relative) = dockerfile_place(directory)?;
+        let layout = project.layout();
         if let Some(channels) = &self.channels
             && channels.split(',').all(|channel| channel.trim().is_empty())
         {
@@ -301,8 +351,8 @@ impl Bundle {
                 .map(|name| name.trim().to_owned())
                 .filter(|name| !name.is_empty())
                 .collect(),
-            layout: project.layout,
-            images: self.image.clone(),
+            layout,
+            images: self.replace_image.clone(),
             upgrade: Upgrade {
                 replaces: self.replaces()?,
                 skips: self
@@ -316,7 +366,7 @@ impl Bundle {
             directory: relative.display().to_string(),
             epoch: source_date_epoch()?,
             now: rfc3339(jiff::Timestamp::now()),
-            builder: self.builder.clone(),
+            builder: self.sdk.as_ref().map(|sdk| sdk.builder.clone()),
             ..Options::default()
         })
     }
@@ -330,6 +380,35 @@ impl Bundle {
         let csv = existing.files.iter().find(|(path, _)| path.ends_with(CSV_SUFFIX));
         let now = csv.and_then(|(_, bytes)| olm_generate::created_at(bytes)).unwrap_or(options.now);
         Options { epoch: None, now, ..options }
+    }
+
+    /// Returns whether the metadata is written although the manifests are printed, as by operator-sdk.
+    fn writes_beside_stdout(&self) -> bool {
+        self.sdk.is_some() && (self.metadata || !self.manifests)
+    }
+
+    /// Returns whether the annotations say where the scorecard's tests are, if that is not determined by the bundle.
+    ///
+    /// operator-sdk looks for the tests in the input directory, if one is set, and prints no tests.
+    fn has_test_annotations(&self, existing: &Existing) -> Option<bool> {
+        self.sdk.as_ref()?;
+        match &self.input_dir {
+            Some(input) => Some(input.join(TESTS).exists()),
+            None if self.stdout => Some(existing.files.contains_key(TESTS)),
+            None => None,
+        }
+    }
+
+    /// Writes the scorecard's configuration below the current directory, as operator-sdk does when it prints the manifests.
+    fn write_tests(&self, generated: &Generated) -> Result<()> {
+        let Some(bytes) = generated.files.get(TESTS).filter(|_| self.manifests || !self.metadata) else {
+            return Ok(());
+        };
+        let path = Path::new(TESTS);
+        let directory = path.parent().unwrap_or(path);
+        fs::create_dir_all(directory).with_context(|| format!("failed to write {}", directory.display()))?;
+        atomic_files::file(path, bytes)?;
+        Ok(())
     }
 
     fn replaces(&self) -> Result<Option<Replaces>> {
@@ -359,7 +438,7 @@ impl Bundle {
             (Some(path), _) => directory(path)?,
             (None, false) => manifests::stream("standard input", io::stdin().lock())?,
             (None, true) => bail!(
-                "no manifests: set --input-dir, or pipe them to standard input, such as from \
+                "no manifests: pass --input-dir, or pipe them to standard input, such as from \
                  `kubectl kustomize config/manifests`"
             ),
         };
@@ -421,19 +500,18 @@ impl Bundle {
         let all = !self.manifests && !self.metadata;
         let has_metadata = existing.iter().any(|path| path.starts_with("metadata/"));
         let with_metadata = (all || self.metadata) && (self.overwrite || !has_metadata);
-        let wanted = |path: &str| {
-            if path.starts_with("metadata/") { with_metadata } else { all || self.manifests }
-        };
+        let with_manifests = (all || self.manifests) && !self.stdout;
+        let wanted = |path: &str| if path.starts_with("metadata/") { with_metadata } else { with_manifests };
         let mut output = Output { directory, ..Output::default() };
         let stray = |path: &&String| path.starts_with("manifests/") && !generated.files.contains_key(*path);
         for path in existing.iter().filter(stray) {
             if self.prune {
                 output.removed.push(path.clone());
-            } else if self.builder.is_none() {
+            } else if self.sdk.is_none() {
                 let path = output.directory.join(path).display().to_string();
                 writeln!(
                     io::stderr(),
-                    "warning: {} is not generated from the input; remove it or set --prune",
+                    "warning: {} is not generated from the input; remove it or pass --prune",
                     printable(&path)
                 )?;
             }
@@ -470,15 +548,15 @@ struct Existing {
 
 impl Existing {
     /// Reads the Dockerfile and, if `with_files` is set, the files of the bundle in `directory`.
-    fn read(directory: &Path, with_files: bool) -> Result<Self> {
-        let files = if with_files { output::previous(directory)? } else { BTreeMap::new() };
+    fn read(directory: &Path, with_files: bool, is_of_sdk: bool) -> Result<Self> {
+        let files = if with_files { output::previous(directory, is_of_sdk)? } else { BTreeMap::new() };
         let mut expected: BTreeMap<_, _> =
             files.iter().map(|(path, bytes)| (directory.join(path), Expected::from(Some(bytes)))).collect();
         let mut annotations = None;
-        if let Some(bytes) = files.get("metadata/annotations.yaml") {
+        if let Some(bytes) = files.get(ANNOTATIONS).filter(|_| !is_of_sdk) {
             let parsed = kube_yaml::parse(bytes);
             if let Some(error) = parsed.error {
-                let file = directory.join("metadata/annotations.yaml");
+                let file = directory.join(ANNOTATIONS);
                 bail!("{} is not valid YAML, so its annotations cannot be kept: {error}", file.display());
             }
             annotations = parsed.documents.into_iter().next();
@@ -508,7 +586,7 @@ fn origin(generated: &Generated, cargo_toml: Option<&str>) -> io::Result<()> {
     match version_origin {
         Origin::Fallback => writeln!(err, "note: using version {version} from {file}"),
         Origin::Default => {
-            writeln!(err, "note: using version {version} because none was found; set --version")
+            writeln!(err, "note: using version {version} because none was found; pass --version")
         }
         Origin::Option | Origin::Csv => Ok(()),
     }

@@ -38,11 +38,6 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>> {
 /// Reads a YAML file with one document. Returns nothing if it does not exist or is empty.
 pub(crate) fn document(path: &Path) -> Result<Option<(String, Tree)>> {
     let Some(text) = text(path)? else { return Ok(None) };
-    Ok(parsed(path, &text)?.map(|tree| (text, tree)))
-}
-
-/// Parses the text of a YAML file with one document. Returns `None` if it is empty.
-pub(crate) fn parsed(path: &Path, text: &str) -> Result<Option<Tree>> {
     let parsed = kube_yaml::parse(text.as_bytes());
     if let Some(error) = parsed.error {
         bail!("{} is not valid YAML: {error}", path.display());
@@ -50,5 +45,5 @@ pub(crate) fn parsed(path: &Path, text: &str) -> Result<Option<Tree>> {
     if parsed.documents.len() > 1 {
         bail!("{}: expected one YAML document, found {}", path.display(), parsed.documents.len());
     }
-    Ok(parsed.documents.into_iter().next())
+    Ok(parsed.documents.into_iter().next().map(|tree| (text, tree)))
 }

@@ -47,7 +47,7 @@ pub(crate) struct Manifests {
     /// Directory of the CRDs [default: config/crd/bases]
     #[arg(long, value_name = "DIR", alias = "input-dir")]
     crds_dir: Option<PathBuf>,
-    /// Directory whose bases/ the CSV is written to
+    /// Directory to write bases/PACKAGE.clusterserviceversion.yaml to
     #[arg(long, value_name = "DIR", default_value = "config/manifests", alias = "output-dir")]
     kustomize_dir: PathBuf,
     /// Partial CSV that overrides generated values [default: overrides.yaml in the kustomize directory]

@@ -12,9 +12,10 @@ mod submission;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-pub(crate) use bundle::is_virtual;
+pub(crate) use bundle::{OperatorSdk, SdkBundle, is_virtual};
 pub(crate) use manifests::{new_base, project};
 pub(crate) use output::notes;
+pub(crate) use project::{parse_project, read_project};
 
 use super::exit::Exit;
 
@@ -41,22 +42,10 @@ impl Generate {
     }
 }
 
-/// Runs `generate bundle` with flags, as operator-sdk does; `builder` is the tool that the annotations of the bundle name.
-pub(crate) fn bundle_as_operator_sdk(flags: Vec<String>, builder: &str) -> Result<Exit> {
+/// Runs `generate bundle` with flags, as operator-sdk does.
+pub(crate) fn bundle_as_operator_sdk(flags: Vec<String>, sdk: OperatorSdk) -> Result<SdkBundle> {
     use clap::FromArgMatches as _;
     let command = bundle::Bundle::augment_args(clap::Command::new("bundle").no_binary_name(true));
     let matches = command.try_get_matches_from(flags)?;
-    bundle::Bundle::from_arg_matches(&matches)?.run_as_operator_sdk(builder)
-}
-
-pub(crate) use project::Project;
-
-/// Returns the name in a PROJECT file.
-pub(crate) fn project_name(path: &std::path::Path) -> Result<Option<String>> {
-    Ok(project::Project::read(path)?.name.filter(|name| !name.is_empty()))
-}
-
-/// Returns the plugins in a PROJECT file, separated by commas.
-pub(crate) fn project_layout(path: &std::path::Path) -> Result<Option<String>> {
-    Ok(project::Project::read(path)?.layout)
+    bundle::Bundle::from_arg_matches(&matches)?.run_as_operator_sdk(sdk)
 }

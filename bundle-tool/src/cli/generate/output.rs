@@ -133,15 +133,18 @@ pub(crate) fn notes(report: &GenerateReport, all: bool) -> Result<()> {
     Ok(())
 }
 
-/// Prints the CSV, then all other manifests, each as a document of its own.
-pub(crate) fn print(generated: &Generated) -> Result<()> {
+/// Prints the CSV, then all other manifests, each as a document of its own. Between documents, operator-sdk prints a line break more,
+/// because it removes the one at the end of each.
+pub(crate) fn print(generated: &Generated, is_of_sdk: bool) -> Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let rest =
-        generated.files.iter().filter(|(path, _)| **path != generated.csv && path.starts_with("manifests/"));
-    let csv = generated.files.get(&generated.csv);
-    for bytes in csv.into_iter().chain(rest.map(|(_, bytes)| bytes)) {
-        out.write_all(b"---\n")?;
-        out.write_all(bytes)?;
+    for bytes in generated.manifests.iter().filter_map(|path| generated.files.get(path)) {
+        if is_of_sdk {
+            out.write_all(b"\n---\n")?;
+            out.write_all(bytes.trim_ascii())?;
+        } else {
+            out.write_all(b"---\n")?;
+            out.write_all(bytes)?;
+        }
     }
     out.flush()?;
     Ok(())
@@ -173,7 +176,9 @@ pub(crate) fn explain(report: &GenerateReport, out: &mut dyn Write) -> io::Resul
 /// Reads the files of the bundle in `directory`: manifests, metadata and the scorecard's configuration.
 ///
 /// Limits: [`MAX_FILE_SIZE`] a file, [`MAX_TOTAL_SIZE`] in all. What is not a regular file is ignored.
-pub(crate) fn previous(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+///
+/// A directory that contains something, but no bundle, is an error, unless the bundle is that of operator-sdk.
+pub(crate) fn previous(directory: &Path, is_of_sdk: bool) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
     let failed = |path: &Path| format!("failed to read {}", path.display());
     let root = match Directory::open(directory) {
@@ -187,6 +192,7 @@ pub(crate) fn previous(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let is_bundle = names.iter().any(|name| matches!(*name, "manifests" | "metadata" | "tests"));
     if let Some(other) = names.iter().find(|name| **name != DOCKERFILE)
         && !is_bundle
+        && !is_of_sdk
     {
         bail!(
             "{} is not a bundle: it contains {} but neither manifests/ nor metadata/; choose another directory, or an \

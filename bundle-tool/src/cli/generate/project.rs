@@ -1,39 +1,36 @@
 //! The PROJECT file of a project, and the time at which a bundle is created.
 
+use std::io;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
-use super::files;
-use kube_yaml::{Tree, Value};
+use olm_model::disk::file::read_in_project;
+use olm_model::read::Unreadable;
+use operator_scaffold::KubebuilderProject;
 
-/// The contents of a PROJECT file.
-#[derive(Debug, Default)]
-pub(crate) struct Project {
-    pub(crate) name: Option<String>,
-    pub(crate) layout: Option<String>,
+/// The maximum size of a PROJECT file in bytes.
+const MAX_PROJECT: u64 = 1 << 20;
+
+/// Reads a PROJECT file. Returns `None` if it does not exist.
+pub(crate) fn read_project(path: &Path) -> Result<Option<KubebuilderProject>> {
+    match read_in_project(path, MAX_PROJECT) {
+        Err(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        bytes => {
+            let bytes = bytes.with_context(|| format!("failed to read {}", path.display()))?;
+            parse_project(path, &bytes).map(Some)
+        }
+    }
 }
 
-impl Project {
-    pub(crate) fn read(path: &Path) -> Result<Self> {
-        Ok(files::document(path)?.map(|(_, document)| Self::of(&document)).unwrap_or_default())
-    }
-
-    /// Reads the text of the file at `path`.
-    pub(crate) fn parse(path: &Path, text: &str) -> Result<Self> {
-        Ok(files::parsed(path, text)?.map(|document| Self::of(&document)).unwrap_or_default())
-    }
-
-    fn of(document: &Tree) -> Self {
-        let root = document.root();
-        let text = |value: Value<'_>| value.as_str().map(str::to_owned);
-        // Version 3 of the file lists the plugins, version 2 names one.
-        let layout = root.get("layout").and_then(|layout| {
-            let plugins: Vec<&str> = layout.items().filter_map(Value::as_str).collect();
-            if plugins.is_empty() { text(layout) } else { Some(plugins.join(",")) }
-        });
-        Self { name: root.get("projectName").and_then(text), layout }
-    }
+/// Parses the PROJECT file at `path`.
+pub(crate) fn parse_project(path: &Path, bytes: &[u8]) -> Result<KubebuilderProject> {
+    let text =
+        std::str::from_utf8(bytes).with_context(|| format!("{} is not valid UTF-8", path.display()))?;
+    KubebuilderProject::parse(text).map_err(|error| {
+        let at = error.position;
+        anyhow!("{}:{}:{}: {}", path.display(), at.line, at.column, error.message)
+    })
 }
 
 /// Returns the time that `SOURCE_DATE_EPOCH` sets, in RFC 3339.

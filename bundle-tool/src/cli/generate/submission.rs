@@ -16,9 +16,9 @@ use olm_model::disk;
 
 /// Prepare a bundle for submission to a catalog repository such as OperatorHub's
 ///
-/// Writes the bundle to operators/PACKAGE/VERSION/ in DIR, and creates or updates ci.yaml beside it; with --catalogs also
-/// release-config.yaml and, if there is none, the template that the pipeline renders. Values in ci.yaml are kept,
-/// except for what --update-graph and --catalogs set.
+/// Writes the bundle to operators/PACKAGE/VERSION/ in DIR, and creates or updates ci.yaml beside it; with --catalogs
+/// also release-config.yaml and, if there is none, the template that the pipeline renders. Existing values in ci.yaml
+/// are kept unless --update-graph or --catalogs changes them.
 ///
 /// Exit status: 0 if the submission was written, 1 if --check found a difference, 2 on an error.
 #[derive(Debug, Args)]
@@ -96,7 +96,7 @@ impl Submission {
         let submission = plan(existing.as_ref().map(|(_, tree)| tree.root().to_json()).as_ref())?;
 
         let mut output = Output { directory: directory.clone(), ..Output::default() };
-        output.files = submission.files(output::previous(&self.bundle)?);
+        output.files = submission.files(output::previous(&self.bundle, false)?);
         let ci = match &existing {
             Some((text, _)) => edit::rewrite(text, &submission.ci)
                 .with_context(|| format!("failed to update {}", directory.join("ci.yaml").display()))?,
@@ -123,7 +123,7 @@ impl Submission {
         let version = directory.join(&submission.version);
         if version.exists() && !self.overwrite && differs_within(&output, &submission.version)? {
             bail!(
-                "{} already exists, and a published version must not change; increase the version, or set --overwrite",
+                "{} already exists, and a published version must not change; increase the version, or pass --overwrite",
                 version.display()
             );
         }

@@ -43,7 +43,7 @@ pub(crate) struct Inspect {
     /// Image: a name, oci:DIR, oci-archive:FILE or docker-archive:FILE
     #[arg(value_name = "REF")]
     reference: ImageLocation,
-    /// Image of an index to describe [default: linux/amd64, or the first]
+    /// Platform to describe [default: linux/amd64, or the first]
     #[arg(long, value_name = "OS/ARCH")]
     platform: Option<Platform>,
     /// Download the layers and list their files (implied by --output tree)

@@ -9,7 +9,7 @@ use super::makefile;
 use super::shell::{self, Command};
 use super::variables::{Definition, Program, Variables};
 use super::wrappers;
-use crate::cli::dropin::{Edit, NativeLine, Project, Tool, Translation, Word, translate};
+use crate::cli::dropin::{Edit, NativeLine, ProjectFacts, Tool, Translation, Word, translate};
 
 /// The maximum number of words of a call, with those of its variables.
 const MAX_WORDS: usize = 1000;
@@ -120,7 +120,7 @@ pub(super) enum Found {
 pub(super) struct Context<'p> {
     pub(super) files: &'p [File],
     pub(super) variables: &'p Variables,
-    pub(super) project: &'p Project,
+    pub(super) project: &'p ProjectFacts,
 }
 
 impl Context<'_> {
@@ -172,7 +172,7 @@ impl Context<'_> {
         let words: Vec<Word> = rest.iter().map(|(_, text)| plain(text)).collect();
         let outcome = match translate(tool, &words, self.project, false) {
             Translation::Native(line) => {
-                let line = native_line("bundle-tool", &line, &words);
+                let line = &line.text("bundle-tool", &words);
                 Outcome::Kept(format!(
                     "replace the list with the words of `{line}`, and use an image that contains bundle-tool"
                 ))
@@ -339,11 +339,16 @@ impl Context<'_> {
             Translation::Unsupported(reason) | Translation::Invalid(reason) => Outcome::Kept(reason),
         };
         Some(match (outcome, call.place) {
-            (Outcome::Native(_) | Outcome::Adapter(_), Place::ToolImage) => Outcome::Kept(
-                "runs in an image of the tool, which does not contain bundle-tool; `bundle-tool push catalog DIR IMAGE` and \
-                 `push bundle DIR IMAGE` push images without a Dockerfile"
-                    .to_owned(),
-            ),
+            (Outcome::Native(_) | Outcome::Adapter(_), Place::ToolImage) => {
+                let instead = if self.files[call.file].kind == Kind::Dockerfile {
+                    "`bundle-tool push catalog DIR IMAGE` and `push bundle DIR IMAGE` push images without a Dockerfile"
+                } else {
+                    "use an image that contains it"
+                };
+                Outcome::Kept(format!(
+                    "runs in an image of the tool, which does not contain bundle-tool; {instead}"
+                ))
+            }
             (outcome, _) => outcome,
         })
     }
@@ -394,21 +399,6 @@ fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
     })
-}
-
-/// Returns a native command line.
-fn native_line(program: &str, line: &NativeLine, words: &[Word]) -> String {
-    let mut parts = vec![program.to_owned()];
-    parts.extend(line.command.iter().chain(&line.moved).cloned());
-    for (word, edit) in words[line.replaced..].iter().zip(&line.edits) {
-        match edit {
-            Edit::Keep => parts.push(word.raw.clone()),
-            Edit::Replace(text) => parts.push(text.clone()),
-            Edit::Remove => {}
-        }
-    }
-    parts.extend(line.added.iter().cloned());
-    parts.join(" ")
 }
 
 impl Call {

@@ -303,7 +303,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::cli::dropin::Project;
+    use crate::cli::dropin::ProjectFacts;
 
     /// Parts of Makefiles, scripts, YAML and Dockerfiles.
     const PARTS: [&str; 52] = [
@@ -362,7 +362,7 @@ mod tests {
     ];
 
     fn scanned(files: &[File]) -> Report {
-        let project = Project::default();
+        let project = ProjectFacts::default();
         let mut scan = Scan::new(files, &project, Vec::new());
         for file in 0..files.len() {
             scan.file(file);

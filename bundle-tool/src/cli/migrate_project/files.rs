@@ -9,8 +9,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 
 use super::report::Note;
-use crate::cli::dropin::Project;
-use crate::cli::generate;
+use crate::cli::dropin::ProjectFacts;
+use crate::cli::generate::parse_project;
 use olm_model::disk::Directory;
 use olm_model::disk::walk::{Kind as EntryKind, Options, WalkError};
 use olm_model::read::Unreadable;
@@ -64,13 +64,13 @@ pub(super) struct Files {
     pub(super) list: Vec<File>,
     pub(super) notes: Vec<Note>,
     /// What PROJECT says, and whether the project has a kustomization.
-    pub(super) project: Project,
+    pub(super) project: ProjectFacts,
 }
 
 /// Reads the files of a project that mention operator-sdk or opm.
 ///
 /// # Errors
-/// There is no such directory, it has too many files, or one of them is not UTF-8.
+/// There is no such directory, or it has too many files.
 pub(super) fn read(directory: &Path) -> Result<Files> {
     if !directory.is_dir() {
         bail!("{} is not a directory; pass the directory of a project", directory.display());
@@ -116,10 +116,12 @@ pub(super) fn read(directory: &Path) -> Result<Files> {
             continue;
         }
         if entry.name.contains(char::REPLACEMENT_CHARACTER) {
-            bail!("{}: the name of the file is not UTF-8", directory.join(&entry.below).display());
+            files.notes.push(unread("the name of the file is not UTF-8"));
+            continue;
         }
         let Ok(text) = String::from_utf8(bytes) else {
-            bail!("{}: the file is not UTF-8", directory.join(&entry.below).display());
+            files.notes.push(unread("the file is not UTF-8"));
+            continue;
         };
         // The file that a link leads to is changed, not the link.
         let path = real_path(directory, &entry.name).with_context(failed)?;
@@ -139,18 +141,15 @@ pub(super) fn read(directory: &Path) -> Result<Files> {
 }
 
 /// Reads PROJECT, which not every project has.
-fn project(directory: &Path, opened: &Directory) -> Result<Project> {
+fn project(directory: &Path, opened: &Directory) -> Result<ProjectFacts> {
     let path = directory.join("PROJECT");
     let bytes = match opened.read("PROJECT", MAX_FILE) {
-        Err(Unreadable::Io(error)) if error.kind() == ErrorKind::NotFound => return Ok(Project::default()),
+        Err(Unreadable::Io(error)) if error.kind() == ErrorKind::NotFound => {
+            return Ok(ProjectFacts::default());
+        }
         bytes => bytes.with_context(|| format!("failed to read {}", path.display()))?,
     };
-    let Ok(text) = std::str::from_utf8(&bytes) else {
-        bail!("{}: the file is not UTF-8", path.display());
-    };
-    let generate::Project { name, layout } = generate::Project::parse(&path, text)?;
-    let name = name.filter(|name| !name.is_empty());
-    Ok(Project { name, layout: layout.unwrap_or_default(), has_kustomization: false })
+    Ok(ProjectFacts { project: parse_project(&path, &bytes)?, has_kustomization: false })
 }
 
 /// Returns the path of a file below a directory, without symbolic links.

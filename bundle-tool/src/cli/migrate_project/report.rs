@@ -1,6 +1,6 @@
 //! What `migrate-project` prints: the calls, notes, and the changes as a diff.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -92,17 +92,47 @@ struct Document<'r> {
 
 impl FileChange {
     fn diff(&self) -> String {
-        let diff = TextDiff::from_lines(self.old.as_str(), self.new.as_str());
-        let names = (format!("a/{}", self.path), format!("b/{}", self.path));
+        // Lines as git separates them: a carriage return alone ends none.
+        let [old, new] = [&self.old, &self.new].map(|text| text.split_inclusive('\n').collect::<Vec<&str>>());
+        let diff = TextDiff::configure().newline_terminated(true).diff_slices(&old, &new);
+        let names = (quoted(&format!("a/{}", self.path)), quoted(&format!("b/{}", self.path)));
         diff.unified_diff().context_radius(3).header(&names.0, &names.1).to_string()
     }
 }
 
+/// Returns the name of a file as git writes it in a diff: in quotes if it contains characters that end it otherwise, and followed by a
+/// tabulator if it contains a space.
+fn quoted(name: &str) -> String {
+    if !name.contains(|char: char| char.is_control() || matches!(char, '"' | '\\')) {
+        return if name.contains(' ') { format!("{name}\t") } else { name.to_owned() };
+    }
+    let mut text = String::from("\"");
+    for char in name.chars() {
+        match char {
+            '"' | '\\' => text.extend(['\\', char]),
+            '\n' => text.push_str("\\n"),
+            '\t' => text.push_str("\\t"),
+            char if char.is_control() => {
+                for byte in char.encode_utf8(&mut [0; 4]).bytes() {
+                    text.push('\\');
+                    text.extend([6, 3, 0].map(|shift| char::from(b'0' + (byte >> shift & 7))));
+                }
+            }
+            char => text.push(char),
+        }
+    }
+    text.push('"');
+    text
+}
+
 impl Report {
-    /// Prints the calls and notes, and the changes as a diff.
-    pub(super) fn print_text(&self) -> Result<()> {
+    /// Prints the calls and notes, and the changes as a diff; only warnings and the changes if `is_quiet`.
+    pub(super) fn print_text(&self, is_quiet: bool) -> Result<()> {
         let mut out = io::BufWriter::new(stdout().lock());
-        for row in &self.calls {
+        let calls = if is_quiet { &[][..] } else { &self.calls };
+        let is_shown = |note: &&Note| !is_quiet || note.severity == Severity::Warning;
+        let notes: Vec<&Note> = self.notes.iter().filter(is_shown).collect();
+        for row in calls {
             let place = format!("{}:{}:", row.file, row.line);
             writeln!(out, "{} {}", Styled(HEADING, printable(&place)), printable(&row.call))?;
             if let Some(replacement) = &row.replacement {
@@ -114,24 +144,37 @@ impl Report {
                 (_, None) => {}
             }
         }
-        if !self.notes.is_empty() {
+        if !notes.is_empty() && !calls.is_empty() {
             writeln!(out)?;
         }
-        for note in &self.notes {
+        for note in &notes {
             let label = if note.severity == Severity::Warning { WARNING } else { NOTE };
             let place = format!("{}:{}:", note.file, note.line);
             writeln!(out, "{} {label} {}", printable(&place), printable(&note.message))?;
         }
-        if !self.changes.is_empty() {
+        let is_first = notes.is_empty() && calls.is_empty();
+        if !self.changes.is_empty() && !is_first {
             writeln!(out)?;
         }
         out.flush()?;
         drop(out);
-        self.print_diff()
+        self.print_colored_diff()
     }
 
-    /// Prints the changes as a diff.
+    /// Prints the changes as a diff, which programs get as it is.
     pub(super) fn print_diff(&self) -> Result<()> {
+        if io::stdout().is_terminal() {
+            return self.print_colored_diff();
+        }
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        for change in &self.changes {
+            out.write_all(change.diff().as_bytes())?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    fn print_colored_diff(&self) -> Result<()> {
         let mut out = io::BufWriter::new(stdout().lock());
         for change in &self.changes {
             write_diff(&change.diff(), &mut out)?;

@@ -10,12 +10,12 @@ use super::report::Note;
 use super::shell::{self, Command, Dialect};
 use super::variables::{Definition, Variables};
 use super::{dockerfile, yaml};
-use crate::cli::dropin::{Project, Tool};
+use crate::cli::dropin::{ProjectFacts, Tool};
 
 /// What is found in the files of a project.
 pub(crate) struct Scan<'p> {
     pub(crate) files: &'p [File],
-    pub(crate) project: &'p Project,
+    pub(crate) project: &'p ProjectFacts,
     /// The Makefiles among the files.
     pub(crate) makefiles: Vec<Option<Makefile>>,
     pub(crate) variables: Variables,
@@ -24,7 +24,7 @@ pub(crate) struct Scan<'p> {
 }
 
 impl<'p> Scan<'p> {
-    pub(crate) fn new(files: &'p [File], project: &'p Project, notes: Vec<Note>) -> Self {
+    pub(crate) fn new(files: &'p [File], project: &'p ProjectFacts, notes: Vec<Note>) -> Self {
         let mut variables = Variables::default();
         let mut makefiles = Vec::with_capacity(files.len());
         for (file, content) in files.iter().enumerate() {
@@ -67,8 +67,9 @@ impl<'p> Scan<'p> {
                         "the file is not valid YAML, so some calls in it may not be found".to_owned();
                     self.notes.push(Note::warning(&content.path, 1, reason));
                 }
-                for (range, dialect) in found.texts {
-                    self.script(file, range, dialect, Place::Script);
+                for (range, dialect, is_tool_image) in found.texts {
+                    let place = if is_tool_image { Place::ToolImage } else { Place::Script };
+                    self.script(file, range, dialect, place);
                 }
                 for list in &found.lists {
                     self.list(file, list);
@@ -102,6 +103,7 @@ impl<'p> Scan<'p> {
         let Some(makefile) = self.makefiles[file].take() else { return };
         for (index, rule) in makefile.rules.iter().enumerate() {
             let download = self.download_of_rule(file, &makefile, index);
+            let notes = self.notes.len();
             for line in &rule.recipe {
                 let before = self.calls.len();
                 self.script(file, line.clone(), Dialect::Make, Place::Recipe(index));
@@ -110,6 +112,10 @@ impl<'p> Scan<'p> {
                         call.outcome = Outcome::Kept("part of the rule that downloads the tool".to_owned());
                     }
                 }
+            }
+            if download.is_some() {
+                // The rule as a whole is noted.
+                self.notes.truncate(notes);
             }
         }
         for line in &makefile.canned {
@@ -137,6 +143,7 @@ impl<'p> Scan<'p> {
         let before = self.calls.len();
         for command in script.commands {
             self.command(file, &command, place);
+            self.misunderstood(file, &command);
             let (Some(first), Some(last)) = (command.words.first(), command.words.last()) else { continue };
             let is_recipe = matches!(place, Place::Recipe(_));
             if let Some(tool) = download(&content.text[first.start..last.end]).filter(|_| !is_recipe) {
@@ -170,6 +177,27 @@ impl<'p> Scan<'p> {
         }
     }
 
+    /// Adds a warning for a command that mentions a tool, unless a call in it is known.
+    fn misunderstood(&mut self, file: usize, command: &Command) {
+        let content = &self.files[file];
+        let (Some(first), Some(last)) = (command.words.first(), command.words.last()) else { return };
+        let range = first.start..last.end;
+        let text = &content.text[range.clone()];
+        let Some(tool) = Tool::ALL.into_iter().find(|tool| has_program(text, *tool)) else { return };
+        let is_known =
+            self.calls.last().is_some_and(|call| call.file == file && call.program.start >= range.start);
+        let words: Vec<&str> = command.words.iter().map(|word| &content.text[word.clone()]).collect();
+        let Some(reason) = reason(&words).filter(|_| !is_known) else { return };
+        let at = text.find(tool.name()).map_or(range.start, |at| range.start + at);
+        let line = content.line(at);
+        let is_noted =
+            self.notes.iter().rev().take(10).any(|note| note.file == content.path && note.line == line);
+        if download(text).is_none() && !is_noted {
+            let message = format!("mentions {}, and is kept: {reason}", tool.name());
+            self.notes.push(Note::warning(&content.path, line, message));
+        }
+    }
+
     fn context(&self) -> Context<'_> {
         Context { files: self.files, variables: &self.variables, project: self.project }
     }
@@ -199,6 +227,46 @@ impl<'p> Scan<'p> {
     pub(crate) fn download_of_rule(&self, file: usize, makefile: &Makefile, rule: usize) -> Option<Tool> {
         let text = &self.files[file].text;
         makefile.rules[rule].recipe.iter().find_map(|line| download(&text[line.clone()]))
+    }
+}
+
+/// Returns whether a command names the program of a tool, and not only a file or an image whose name contains that of the tool.
+fn has_program(command: &str, tool: Tool) -> bool {
+    let is_before =
+        |text: &str| text.is_empty() || text.ends_with(|char: char| " \t\n/\"'`(;|&=".contains(char));
+    let is_behind =
+        |text: &str| text.is_empty() || text.starts_with(|char: char| " \t\n\"'`);|&".contains(char));
+    command
+        .match_indices(tool.name())
+        .any(|(at, name)| is_before(&command[..at]) && is_behind(&command[at + name.len()..]))
+}
+
+/// Returns why a command that mentions a tool is not understood; `None` if it only prints, tests or moves something.
+fn reason(words: &[&str]) -> Option<&'static str> {
+    const HARMLESS: [&str; 26] = [
+        "echo", "printf", "[", "[[", "test", "chmod", "chown", "rm", "mv", "cp", "ln", "mkdir", "tar",
+        "unzip", "install", "export", "cd", "cat", "grep", "git", "for", "case", "function", "local", "sed",
+        "make",
+    ];
+    let is_keyword = |word: &&str| {
+        matches!(*word, "if" | "then" | "else" | "elif" | "while" | "until" | "do" | "!" | "{" | "sudo")
+    };
+    let start = words.iter().take_while(|word| is_keyword(word)).count();
+    let [program, rest @ ..] = &words[start..] else { return None };
+    let program = program.trim_start_matches(['@', '-', '+']);
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let is_string =
+        rest.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'));
+    match program {
+        "command" | "which" | "type" | "hash" => {
+            Some("it looks for the program; look for bundle-tool instead if the calls become native")
+        }
+        "eval" => Some("`eval` runs a string; change it manually"),
+        name if shell::is_posix(name) && is_string => Some("a shell runs a string; change it manually"),
+        // Calls that were replaced before.
+        name if name.contains("bundle-tool") || name.contains("BUNDLE_TOOL") => None,
+        name if HARMLESS.contains(&name) || name.contains('=') => None,
+        _ => Some("the command is not understood; change it manually if it runs the program"),
     }
 }
 

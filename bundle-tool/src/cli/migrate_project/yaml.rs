@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::dockerfile;
 use super::shell::{self, Dialect};
 use kube_yaml::Style;
 use kube_yaml::spans::{Content, Span, spans};
@@ -9,8 +10,8 @@ use kube_yaml::spans::{Content, Span, spans};
 /// What a YAML file runs.
 #[derive(Debug, Default)]
 pub(super) struct Scripts {
-    /// Scripts, by their ranges in the file.
-    pub(super) texts: Vec<(Range<usize>, Dialect)>,
+    /// Scripts, by their ranges in the file, and whether they run in an image of opm or operator-sdk.
+    pub(super) texts: Vec<(Range<usize>, Dialect, bool)>,
     /// Lists of a program and its arguments: `command` followed by `args`.
     pub(super) lists: Vec<Vec<(Range<usize>, String)>>,
     /// Scripts that cannot be changed, and why.
@@ -33,7 +34,9 @@ pub(super) fn scripts(text: &str) -> Scripts {
         match spans(part.as_bytes()) {
             Some(span) => {
                 let is_other_shell = !is_posix(&span).unwrap_or(true);
-                Visitor { text, offset: document.start, found: &mut found }.visit(&span, is_other_shell);
+                let machine =
+                    Machine { is_other_shell, is_tool_image: is_tool_image(&span).unwrap_or(false) };
+                Visitor { text, offset: document.start, found: &mut found }.visit(&span, machine);
             }
             None => {
                 found.is_incomplete |=
@@ -59,6 +62,15 @@ fn documents(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Where the scripts in a value run.
+#[derive(Debug, Clone, Copy)]
+struct Machine {
+    /// Whether the shell is not a POSIX shell.
+    is_other_shell: bool,
+    /// Whether the image is one of opm or operator-sdk.
+    is_tool_image: bool,
+}
+
 /// Goes through the values of a document.
 struct Visitor<'t> {
     text: &'t str,
@@ -67,34 +79,37 @@ struct Visitor<'t> {
 }
 
 impl Visitor<'_> {
-    /// Finds the scripts in a value. `is_other_shell` is whether they run in a shell that is not a POSIX shell.
-    fn visit(&mut self, span: &Span, is_other_shell: bool) {
+    /// Finds the scripts in a value, which run on a machine unless the value names another one.
+    fn visit(&mut self, span: &Span, machine: Machine) {
         let entries = match &span.content {
             Content::Sequence(_, items) => {
-                return items.iter().for_each(|item| self.visit(item, is_other_shell));
+                return items.iter().for_each(|item| self.visit(item, machine));
             }
             Content::Mapping(_, entries) => entries,
             Content::Scalar(..) | Content::Alias => return,
         };
-        let is_other_shell = is_posix(span).map_or(is_other_shell, |is_posix| !is_posix);
+        let machine = Machine {
+            is_other_shell: is_posix(span).map_or(machine.is_other_shell, |is_posix| !is_posix),
+            is_tool_image: is_tool_image(span).unwrap_or(machine.is_tool_image),
+        };
         let mut list = Vec::new();
         for (key, value) in entries {
             match &key.content {
                 Content::Scalar(_, name, _) if SCRIPTS.contains(&name.as_str()) => {
-                    self.script(value, is_other_shell);
+                    self.script(value, machine);
                 }
                 Content::Scalar(_, name, _) if name == "command" || name == "args" => {
                     let items = items(value, self.offset);
                     // A script is an argument of a shell.
                     if items.iter().any(|(_, item)| item.contains(char::is_whitespace)) {
-                        self.script(value, is_other_shell);
+                        self.script(value, machine);
                     } else if name == "command" {
                         list.splice(0..0, items);
                     } else {
                         list.extend(items);
                     }
                 }
-                _ => self.visit(value, is_other_shell),
+                _ => self.visit(value, machine),
             }
         }
         if !list.is_empty() {
@@ -103,21 +118,21 @@ impl Visitor<'_> {
     }
 
     /// Adds a script: a scalar, or each item of a list.
-    fn script(&mut self, span: &Span, is_other_shell: bool) {
+    fn script(&mut self, span: &Span, machine: Machine) {
         let text = self.text;
         let range = span.range.start + self.offset..(span.range.end + self.offset).min(text.len());
         let (style, value, is_plain) = match &span.content {
             Content::Sequence(_, items) => {
-                return items.iter().for_each(|item| self.script(item, is_other_shell));
+                return items.iter().for_each(|item| self.script(item, machine));
             }
             // Such as `script: {…}`.
-            Content::Mapping(..) => return self.visit(span, is_other_shell),
+            Content::Mapping(..) => return self.visit(span, machine),
             Content::Alias => return,
             Content::Scalar(style, value, is_plain) => (style, value, *is_plain),
         };
         let raw = &text[range.clone()];
         let interpreter = value.lines().next().unwrap_or_default().strip_prefix("#!");
-        let reason = if is_other_shell || interpreter.is_some_and(|line| !shell::is_posix(line)) {
+        let reason = if machine.is_other_shell || interpreter.is_some_and(|line| !shell::is_posix(line)) {
             Some("the script does not run in a POSIX shell")
         } else if !is_plain {
             Some("the script has an anchor or a tag; write it without")
@@ -137,7 +152,7 @@ impl Visitor<'_> {
             return self.found.kept.push((range, reason));
         }
         let inner = range.start + 1..range.end.saturating_sub(1).max(range.start + 1);
-        self.found.texts.push(match style {
+        let (range, dialect) = match style {
             Style::Plain => (range, Dialect::Folded),
             Style::SingleQuoted | Style::DoubleQuoted => (inner, Dialect::Folded),
             Style::Literal => {
@@ -147,7 +162,8 @@ impl Visitor<'_> {
                 (block, Dialect::Indented(line.len() - line.trim_start_matches(' ').len()))
             }
             Style::Folded => (block(text, &range), Dialect::Folded),
-        });
+        };
+        self.found.texts.push((range, dialect, machine.is_tool_image));
     }
 }
 
@@ -192,6 +208,17 @@ fn is_posix(span: &Span) -> Option<bool> {
     }
     let machine = entry(span, "runs-on").and_then(scalar);
     machine.filter(|machine| machine.contains("windows")).map(|_| false)
+}
+
+/// Returns whether the image that the scripts in a mapping run in is one of opm or operator-sdk, if it names one: `container` of
+/// GitHub workflows, or `image`, each as a string or as a mapping.
+fn is_tool_image(span: &Span) -> Option<bool> {
+    let image = entry(span, "container").or_else(|| entry(span, "image"))?;
+    let image = entry(image, "image").or_else(|| entry(image, "name")).unwrap_or(image);
+    match &image.content {
+        Content::Scalar(_, name, _) => Some(dockerfile::is_tool_image(name)),
+        _ => None,
+    }
 }
 
 fn entry<'s>(span: &'s Span, key: &str) -> Option<&'s Span> {

@@ -31,7 +31,7 @@ pub(crate) struct Filter {
     /// channel is not mirrored
     #[arg(long, value_name = "NAME")]
     channel: Vec<String>,
-    /// Mirror only bundles of this version or later, and what lies on an upgrade path between them
+    /// Mirror only this version and later ones, plus whatever is needed to upgrade between them
     #[arg(long, value_name = "VERSION", value_parser = parse_version)]
     min_version: Option<semver::Version>,
 }

@@ -109,7 +109,7 @@ pub(crate) fn collect(
             if !carried.is_empty() {
                 if !filter.is_empty() {
                     bail!(
-                        "{reference} contains several images, and is mirrored as a whole: use --package, --channel and --min-version \
+                        "{reference} contains several images, and is mirrored as a whole: pass --package, --channel and --min-version \
                          when you write the layout"
                     );
                 }

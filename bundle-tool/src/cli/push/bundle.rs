@@ -36,18 +36,18 @@ use olm_rules::Selection;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Validate a bundle and push it
-  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0
+  bundle-tool push bundle ./bundle quay.io/example/operator-bundle:v1.0.0
 
   # Push to a registry on this machine, and keep the digest
-  bundle-tool push bundle bundle localhost:5000/operator-bundle:v1.0.0 \\
+  bundle-tool push bundle ./bundle localhost:5000/operator-bundle:v1.0.0 \\
     --plain-http --digest-file digest
 
   # Annotate the image with repository, commit, license and version
-  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 \\
+  bundle-tool push bundle ./bundle quay.io/example/operator-bundle:v1.0.0 \\
     --annotate
 
   # Write the image to an OCI archive
-  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 \\
+  bundle-tool push bundle ./bundle quay.io/example/operator-bundle:v1.0.0 \\
     --to oci-archive:bundle.tar")]
 pub(crate) struct PushBundle {
     /// Bundle directory
@@ -73,7 +73,7 @@ fn is_valid(bundle: &Bundle) -> Result<bool> {
     }
     writeln!(
         stderr(),
-        "{ERROR} the bundle is invalid and was not pushed; use --no-validate to push it anyway"
+        "{ERROR} the bundle is invalid and was not pushed; pass --no-validate to push it anyway"
     )?;
     Ok(false)
 }

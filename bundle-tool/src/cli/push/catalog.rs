@@ -19,24 +19,24 @@ use olm_model::disk;
 
 /// Build and push the index image of a file-based catalog
 ///
-/// The image is built FROM scratch and serves the catalog: it contains the catalog in /configs, an index of it and this
+/// The image is built FROM scratch and serves the catalog. It contains the catalog in /configs, an index of it and this
 /// program, which a `CatalogSource` of type grpc starts. It runs with the restricted security context, any user and a
 /// read-only root file system.
 ///
-/// With --base, opm in that image serves the catalog, and builds its cache when it starts. With --data-only, the image contains
-/// only the catalog, for clusters that extract it (spec.grpcPodConfig.extractContent) and for OLM v1; both also read images
-/// that contain a program.
+/// With --base, opm in that image serves the catalog, and builds its cache when it starts. With --data-only, the image
+/// contains only the catalog. OLM v1, and clusters that extract the catalog (spec.grpcPodConfig.extractContent), need
+/// nothing more; they accept images with the server as well.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Push an index image that serves the catalog
-  bundle-tool push catalog catalog quay.io/example/operator-catalog:latest
+  bundle-tool push catalog ./catalog quay.io/example/operator-catalog:latest
 
   # Push it for two architectures, with the program for each
-  bundle-tool push catalog catalog quay.io/example/operator-catalog:latest \\
+  bundle-tool push catalog ./catalog quay.io/example/operator-catalog:latest \\
     --platform linux/amd64=amd64/bundle-tool,linux/arm64=arm64/bundle-tool
 
   # Push a catalog that opm serves
-  bundle-tool push catalog catalog quay.io/example/operator-catalog:latest \\
+  bundle-tool push catalog ./catalog quay.io/example/operator-catalog:latest \\
     --base quay.io/operator-framework/opm:latest")]
 pub(crate) struct PushCatalog {
     /// Catalog directory

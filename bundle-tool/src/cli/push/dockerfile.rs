@@ -190,7 +190,7 @@ fn warn_of_ignored(directory: &Path) -> Result<()> {
     if beside.is_file() {
         writeln!(
             stderr(),
-            "{WARNING} {} is ignored, because it does not copy files from {}; use --dockerfile to apply it",
+            "{WARNING} {} is ignored, because it does not copy files from {}; pass --dockerfile to apply it",
             printable(&beside.display().to_string()),
             printable(&directory.display().to_string())
         )?;

@@ -20,11 +20,12 @@ use serde_json::{Map, json};
 
 /// Build and push an image from files and directories, such as an operator's image
 ///
-/// Files are owned by root and readable by everyone; of their modes, only the executable bit is kept. Without --platform,
-/// the image is for the architecture of its programs; with a program for each of several platforms, an index is pushed.
+/// Files are owned by root and world-readable; only the executable bit of their mode is kept. Without --platform, the
+/// image is for the architecture of its programs; with a program for each of several platforms, an index is pushed.
 ///
-/// The image is built FROM scratch, or on the image of --base for the same platform: the files are one more layer, and
-/// environment, entrypoint, user, labels and working directory are the base's unless they are set. As in a Dockerfile,
+/// The image is built FROM scratch, or on the image of --base for the same platform: your files become one additional
+/// layer. Environment, entrypoint, user, labels and working directory are inherited from the base unless you set them.
+/// As in a Dockerfile,
 /// --entrypoint drops the base's arguments. The layers of the base are not unpacked.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:

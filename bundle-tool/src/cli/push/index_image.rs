@@ -134,12 +134,12 @@ impl SelfServing<'_> {
         let shown = path.display();
         let Some(architecture) = architectures(program)?.into_iter().next() else {
             bail!(
-                "{shown} is not a Linux program: pass a static bundle-tool for Linux with --server-binary, or use --base or --data-only"
+                "{shown} is not a Linux program: pass a static bundle-tool for Linux with --server-binary, or pass --base or --data-only"
             );
         };
         if !is_static(path)? {
             bail!(
-                "{shown} is dynamically linked and does not start in an image FROM scratch: pass a static bundle-tool (built for a musl target) with --server-binary, or use --base or --data-only"
+                "{shown} is dynamically linked and does not start in an image FROM scratch: pass a static bundle-tool (built for a musl target) with --server-binary, or pass --base or --data-only"
             );
         }
         let found = Platform { architecture: architecture.to_owned(), ..Platform::default() };

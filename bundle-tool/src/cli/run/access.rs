@@ -16,7 +16,7 @@ use olm_cluster::{Cluster, kinds};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Catalog options")]
 pub(crate) struct CatalogPodArgs {
-    /// Image with opm that serves the catalog [default: the one that OLM unpacks bundles with]
+    /// opm image that serves the catalog [default: the image that OLM itself uses to unpack bundles]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) opm_image: Option<String>,
     /// Secret with credentials for pulling images, in the operator's namespace
@@ -40,13 +40,13 @@ pub(crate) struct Access {
     /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
     #[arg(long, value_name = "FILE")]
     ca_file: Vec<PathBuf>,
-    /// Use HTTP without TLS for the registries of the given images and of --push-to
+    /// Use plain HTTP for the registries of the given images and of --push-to
     #[arg(long)]
     use_http: bool,
     /// Deprecated name of --use-http
     #[arg(long, hide = true)]
     skip_tls: bool,
-    /// Use HTTP without TLS for registries on loopback addresses; for others, use --plain-http=HOST:PORT (repeatable)
+    /// Use plain HTTP for registries on this machine, or for HOST:PORT (repeatable)
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     plain_http: Vec<String>,
     /// Reach all registries as those that registries.conf calls insecure

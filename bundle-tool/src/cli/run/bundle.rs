@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::checked::{ApprovedInstall, LoadedBundle};
 use super::dry_run::{DryRun, DryRunArgs};
 use super::request::Common;
-use super::source::{Input, is_local};
+use super::source::{Input, is_on_disk};
 use super::{content, v0, v1};
 use crate::cli::cluster::{Printer, within};
 use crate::cli::exit::Exit;
@@ -19,9 +19,9 @@ use olm_cluster::preflight::InstallMode;
 /// Install a bundle on a cluster with OLM, and explain what goes wrong
 ///
 /// Serves a catalog with the bundle from the cluster, subscribes to it and waits until the operator runs. For a
-/// directory or an archive, the catalog contains the manifests themselves, and no registry is used unless --push-to is given.
-/// Everything that can be checked is checked before anything is pushed or created. The command stops waiting at the first
-/// problem that does not resolve itself, and prints its cause.
+/// directory or an archive, the catalog contains the manifests themselves, and no registry is used unless you pass
+/// --push-to. Everything that can be checked is checked before anything is pushed or created. The command stops waiting
+/// at the first problem that does not resolve itself, and prints its cause.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Install a bundle directory, without a registry
@@ -146,7 +146,7 @@ impl RunBundle {
             (Some(_), Some(stored)) => Ok(Next::Print(stored)),
             (Some(_), None) => {
                 bail!(
-                    "namespace `{namespace}` does not exist: --dry-run=server requires it; use --dry-run=client"
+                    "namespace `{namespace}` does not exist: --dry-run=server requires it; pass --dry-run=client"
                 )
             }
         }
@@ -157,7 +157,7 @@ impl RunBundle {
         let options = &self.common.options;
         let reference = &self.common.reference;
         // What is on this machine is checked before the cluster.
-        let local = if is_local(reference)? {
+        let local = if is_on_disk(reference)? {
             printer.step(&format!("reading {reference}"));
             Some(Input::read(reference, &RegistryArgs::default()).await?)
         } else {

@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// Push the bundle to this repository, together with an index image that serves its catalog
     #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
     pub(crate) push_to: Option<String>,
-    /// Maximum time for the whole installation or upgrade
+    /// Time limit for the whole installation or upgrade
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
     pub(crate) timeout: Duration,
     #[command(flatten)]

@@ -26,7 +26,7 @@ pub(crate) struct Input {
 }
 
 /// Returns whether a bundle is a file or directory of this machine, and not in a registry.
-pub(crate) fn is_local(reference: &str) -> Result<bool> {
+pub(crate) fn is_on_disk(reference: &str) -> Result<bool> {
     Ok(Location::of_image(reference)?.is_none_or(|location| location.registry().is_none()))
 }
 

@@ -9,9 +9,10 @@ use super::request::Common;
 
 /// Upgrade an operator that `run bundle` installed to another bundle
 ///
-/// The installed version does not matter: the bundle becomes its direct successor in a catalog of its own. What the upgrade changes
-/// and breaks is printed first; an upgrade that breaks existing objects requires --force. With OLM v1, the configuration of the
-/// cluster extension is kept, and CRDs are compared as OLM v1 compares them; --force disables that check of OLM v1.
+/// The bundle becomes the direct successor of the installed version, whichever that is, in a catalog of its own. What
+/// the upgrade changes and breaks is printed first; an upgrade that breaks existing objects requires --force. With OLM
+/// v1, the configuration of the cluster extension is kept, and CRDs are compared as OLM v1 compares them; --force
+/// disables that check of OLM v1.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Upgrade from a directory

@@ -31,7 +31,7 @@ impl Installer<'_> {
         let selection = Selection { settings, ..Selection::default() };
         if !self.common.force && !check_bundle(&input.bundle, &selection)? {
             bail!(
-                "bundle {} is invalid and was not installed; use --force to install it anyway",
+                "bundle {} is invalid and was not installed; pass --force to install it anyway",
                 self.common.reference
             );
         }
@@ -102,7 +102,7 @@ impl Installer<'_> {
         printer.finish();
         if installed != facts.candidate.csv && state.breaks(&installed, input, facts)? && !self.common.force {
             bail!(
-                "the upgrade breaks existing objects, and nothing was changed; use --force to upgrade anyway"
+                "the upgrade breaks existing objects, and nothing was changed; pass --force to upgrade anyway"
             );
         }
         Ok(installed)

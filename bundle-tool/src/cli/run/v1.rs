@@ -98,7 +98,7 @@ impl<'i> Installer<'i> {
         let settings = settings_for(used).await;
         if !self.common.force && !check(&input.bundle, &requested.config, namespace, settings)? {
             bail!(
-                "OLM v1 rejects bundle {}, and nothing was created; use --force to install it anyway",
+                "OLM v1 rejects bundle {}, and nothing was created; pass --force to install it anyway",
                 self.common.reference
             );
         }

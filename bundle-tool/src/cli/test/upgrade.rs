@@ -49,8 +49,8 @@ const CLEANUP: cleanup::Options = cleanup::Options { crds: true, operator_group:
 /// reported. Everything is removed at the end, including the CRDs, so the command fails if the cluster already has one of the CRDs,
 /// or if the operator is already installed in the namespace.
 ///
-/// A sample is ready if its conditions `Ready` and `Available`, or the one that it has, are true. Without these conditions, it
-/// is ready when the API server has accepted it.
+/// A sample is ready when its `Ready` and `Available` conditions are true (one is enough if it has only one). Without
+/// these conditions, it is ready when the API server has accepted it.
 ///
 /// Exit status: 0 if all upgrades pass, 1 if one fails or loses something, 2 if one cannot be tested, or if all pass and something
 /// is not removed.
@@ -71,7 +71,7 @@ const CLEANUP: cleanup::Options = cleanup::Options { crds: true, operator_group:
 #[command(mut_arg("timeout", |argument| argument.help(
     "Maximum time for each installation, upgrade, removal and wait for samples")))]
 #[command(mut_arg("bundles", |argument| argument.help(
-    "Directory of a bundle of the catalog, or of bundles at most three levels below (repeatable) [default: what the catalog \
+    "Bundle directory, or a directory with bundles up to three levels deep (repeatable) [default: what the catalog \
      contains as olm.bundle.object, or the images of its bundles]")))]
 #[command(mut_arg("package", |argument| argument.help("Package of the catalog [default: the only one]")))]
 pub(crate) struct TestUpgrade {
@@ -88,7 +88,7 @@ pub(crate) struct TestUpgrade {
     install_mode: Option<InstallMode>,
     /// Keep the operator, its CRDs, the samples and the namespace
     #[arg(long, conflicts_with = "all_edges")]
-    keep: bool,
+    no_cleanup: bool,
     /// Continue even if a check fails
     #[arg(long)]
     force: bool,
@@ -260,7 +260,7 @@ impl Test<'_> {
     async fn all(&mut self, edges: Vec<Edge>, upgrades: &mut [Upgrade]) -> Option<Stopped> {
         for (edge, upgrade) in edges.into_iter().zip(upgrades) {
             let result = self.edge(edge, upgrade).await;
-            let removed = if self.command.keep { Ok(()) } else { self.remove().await };
+            let removed = if self.command.no_cleanup { Ok(()) } else { self.remove().await };
             self.printer.finish();
             let mut stopped = None;
             if let Err(error) = removed {
@@ -359,7 +359,7 @@ impl Test<'_> {
         self.printer.finish();
         let selection = Selection { settings: self.settings.clone(), ..Selection::default() };
         if !self.command.force && !check_bundle(&input.bundle, &selection)? {
-            bail!("bundle {name} is invalid and was not installed; use --force to install it anyway");
+            bail!("bundle {name} is invalid and was not installed; pass --force to install it anyway");
         }
         facts.candidate.namespace.clone_from(&self.left.namespace);
         Ok(Version { input, facts })

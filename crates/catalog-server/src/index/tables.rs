@@ -7,7 +7,7 @@ use super::error::IndexError;
 /// The maximum size of one blob in bytes: that of a document of a catalog, with room for another encoding.
 pub(crate) const MAX_BLOB: u32 = 256 << 20;
 
-/// The tables, in the order of their directory. `docs/index-format.md` lists the columns.
+/// The tables, in the order of their directory. `docs/internals/index-format.md` lists the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Table {
     Strings,

@@ -255,14 +255,14 @@ pub(crate) fn explain(extension: &Value, progressing: &Value) -> Explained {
         ("bundle-unsupported", help.to_owned())
     } else if has("validating upgrade for CRD") {
         let help = edit(
-            "keep what the new CRD removes (`bundle-tool diff --strict OLD NEW` lists it), or accept the loss with \
+            "keep what the new CRD removes (`bundle-tool diff --all-crd-changes OLD NEW` lists it), or accept the loss with \
              spec.install.preflight.crdUpgradeSafety.enforcement `None`",
         );
         ("crd-breaks-objects", help)
     } else if string(progressing, "/reason") == "InvalidConfiguration" {
         ("configuration-invalid", edit("correct spec.config.inline"))
     } else if has("cannot be imported into the current release") {
-        let help = "delete the object that the message names if it is left over, or have OLM v1 adopt it: `bundle-tool migrate` \
+        let help = "delete the object that the message names if it is left over, or have OLM v1 adopt it: `bundle-tool olm migrate` \
                     shows the labels and annotations";
         ("object-conflict", help.to_owned())
     } else if has("namespaces \"") && has("not found") {

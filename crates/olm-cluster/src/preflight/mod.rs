@@ -104,7 +104,7 @@ pub fn operator_group(
         if mode.kind == "SingleNamespace" && mode.namespaces.iter().any(|name| name == namespace) {
             return Err(wrong(
                 format!("install mode `SingleNamespace={namespace}` names the operator's own namespace"),
-                "use --install-mode OwnNamespace".into(),
+                "pass --install-mode OwnNamespace".into(),
             ));
         }
         if mode.kind == "OwnNamespace" && mode.namespaces.iter().any(|name| name != namespace) {
@@ -113,7 +113,7 @@ pub fn operator_group(
                     "install mode `OwnNamespace` does not allow namespace `{}`",
                     mode.namespaces.join(",")
                 ),
-                format!("use --install-mode SingleNamespace={}", mode.namespaces.join(",")),
+                format!("pass --install-mode SingleNamespace={}", mode.namespaces.join(",")),
             ));
         }
         if !supports(&mode.kind) {
@@ -136,7 +136,7 @@ pub fn operator_group(
                 None if supports("OwnNamespace") => Ok(Some(vec![namespace.to_owned()])),
                 None => Err(wrong(
                     format!("the bundle supports only install mode {modes}, which needs the namespaces to watch"),
-                    "add --install-mode SingleNamespace=NAMESPACE or --install-mode MultiNamespace=NAMESPACE,…".into(),
+                    "pass --install-mode SingleNamespace=NAMESPACE or --install-mode MultiNamespace=NAMESPACE,…".into(),
                 )),
             };
         }

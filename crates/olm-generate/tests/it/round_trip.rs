@@ -36,7 +36,7 @@ fn read(bytes: &[u8]) -> Json {
 
 /// The manifests that a bundle could have been made from.
 fn apart(bundle: &Generated) -> Vec<Json> {
-    let mut csv = read(&bundle.files[&bundle.csv]);
+    let mut csv = read(&bundle.files[&bundle.manifests[0]]);
     let mut objects = Vec::new();
     let details = csv["spec"]["install"]["spec"].take();
     for deployment in details["deployments"].as_array().into_iter().flatten() {
@@ -68,7 +68,7 @@ fn apart(bundle: &Generated) -> Vec<Json> {
     annotations.remove("createdAt").unwrap();
     objects.extend(serde_json::from_str::<Vec<Json>>(examples.as_str().unwrap()).unwrap());
     for (path, bytes) in &bundle.files {
-        if path.starts_with("manifests/") && *path != bundle.csv {
+        if path.starts_with("manifests/") && *path != bundle.manifests[0] {
             objects.push(read(bytes));
         }
     }

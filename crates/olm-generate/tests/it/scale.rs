@@ -71,7 +71,7 @@ fn many_objects_of_one_kind() {
 fn many_examples() {
     let sample = |index| json!({"apiVersion": "example.com/v1", "kind": "K0", "metadata": {"name": format!("s{index}")}, "spec": {}});
     let generated = bundle([crd(0, &json!({}))].into_iter().chain((0..COUNT).map(sample)));
-    let csv = String::from_utf8(generated.files[&generated.csv].clone()).unwrap();
+    let csv = String::from_utf8(generated.files[&generated.manifests[0]].clone()).unwrap();
     assert_eq!(csv.matches("\"name\": \"s").count(), COUNT);
 }
 
@@ -94,7 +94,7 @@ fn many_roles_and_bindings() {
     let generated = bundle(
         (0..COUNT / 2).flat_map(|index| [role(index), binding(index, "lake"), binding(index, "other")]),
     );
-    let csv = String::from_utf8(generated.files[&generated.csv].clone()).unwrap();
+    let csv = String::from_utf8(generated.files[&generated.manifests[0]].clone()).unwrap();
     assert_eq!(csv.matches("        - apiGroups:\n").count(), COUNT / 2);
     assert_eq!(generated.files.len(), COUNT / 4 + 2);
 }
@@ -160,7 +160,7 @@ fn many_crds_with_conversions_and_a_base_that_describes_others() {
     });
     let objects = (0..COUNT / 4).flat_map(|index| [crd(index, &conversion(index)), service(index)]);
     let generated = bundle(objects.chain([base]));
-    let csv = String::from_utf8(generated.files[&generated.csv].clone()).unwrap();
+    let csv = String::from_utf8(generated.files[&generated.manifests[0]].clone()).unwrap();
     assert_eq!(csv.matches("type: ConversionWebhook\n").count(), COUNT / 4);
 }
 
@@ -192,7 +192,7 @@ fn many_webhooks_services_and_deployments() {
     });
     let last = deployment("last", &json!({"a": "x", "b": "x"}));
     let generated = bundle(deployments.chain(services).chain([webhooks, last]));
-    let csv = String::from_utf8(generated.files[&generated.csv].clone()).unwrap();
+    let csv = String::from_utf8(generated.files[&generated.manifests[0]].clone()).unwrap();
     assert_eq!(csv.matches("deploymentName: last\n").count(), count);
 }
 
@@ -200,7 +200,7 @@ fn many_webhooks_services_and_deployments() {
 fn many_images_of_one_name() {
     let deployments = (0..COUNT / 2).map(|index| deployment(&format!("d{index}"), &json!({})));
     let csv = bundle(deployments);
-    let csv = String::from_utf8(csv.files[&csv.csv].clone()).unwrap();
+    let csv = String::from_utf8(csv.files[&csv.manifests[0]].clone()).unwrap();
     assert!(csv.contains(&format!("name: a-{}\n", COUNT / 2)));
 }
 

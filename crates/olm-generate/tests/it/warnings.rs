@@ -53,7 +53,7 @@ fn warnings(documents: &[&str]) -> (Vec<String>, Json, Generated) {
     let generated = made(&[&[BASE], documents].concat()).unwrap();
     let notes = generated.report.notes.iter();
     let warnings = notes.filter(|note| note.severity == Severity::Warning).map(|note| note.message.clone());
-    let csv = parse(&generated.files[&generated.csv]).documents[0].root().to_json();
+    let csv = parse(&generated.files[&generated.manifests[0]]).documents[0].root().to_json();
     (warnings.collect(), csv, generated)
 }
 
@@ -192,6 +192,23 @@ fn volume_that_olm_mounts_itself_is_removed() {
 }
 
 #[test]
+fn webhook_whose_service_selects_several_deployments_is_reported() {
+    let documents = serving("/other");
+    let second = DEPLOYMENT.replace("name: pond,", "name: second,");
+    let third = second.replace("name: second,", "name: third,").replace("{app: pond}", "{app: other}");
+    let mut documents: Vec<&str> =
+        documents.iter().map(String::as_str).filter(|text| !text.contains("cert-manager")).collect();
+    documents.extend([third.as_str(), WEBHOOK]);
+    let (found, ..) = warnings(&documents);
+    assert!(!found.iter().any(|warning| warning.contains("selects the pods")), "{found:?}");
+    documents.push(&second);
+    let (found, csv, _) = warnings(&documents);
+    let warning = "webhook v.pond.io: Service `hook` selects the pods of Deployments `pond` and `second`, but the CSV names only `pond`";
+    assert!(found.iter().any(|other| other.starts_with(warning)), "{found:?}");
+    assert_eq!(csv["spec"]["webhookdefinitions"][0]["deploymentName"], "pond");
+}
+
+#[test]
 fn volume_of_a_certificate_elsewhere_is_reported() {
     for (path, webhook, part) in [
         ("/certs", Some(WEBHOOK), "read it from there, and remove the volume"),
@@ -237,6 +254,6 @@ fn missing_base_is_reported_and_not_invented() {
         note.severity == Severity::Warning && note.message.contains("spec.description, spec.icon"),
         "{note:?}"
     );
-    let csv = String::from_utf8(generated.files[&generated.csv].clone()).unwrap();
+    let csv = String::from_utf8(generated.files[&generated.manifests[0]].clone()).unwrap();
     assert!(!csv.contains("your") && !csv.contains("TODO") && !csv.contains("placeholder"), "{csv}");
 }

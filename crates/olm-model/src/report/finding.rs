@@ -226,11 +226,39 @@ impl Finding {
     pub fn is_failure(&self) -> bool {
         self.severity == Severity::Error && self.ignored.is_none()
     }
+
+    /// Returns the finding as one line: `file:line:column: message [rule]`, without the parts that are unknown.
+    #[must_use]
+    pub fn one_line(&self) -> String {
+        one_line(self.file.as_deref(), self.line.zip(self.column), &self.message, self.rule)
+    }
+}
+
+/// Returns a finding as one line, as [`Finding::one_line`] does.
+#[must_use]
+pub fn one_line(file: Option<&str>, place: Option<(u32, u32)>, message: &str, rule: &str) -> String {
+    match (file, place) {
+        (Some(file), Some((line, column))) => format!("{file}:{line}:{column}: {message} [{rule}]"),
+        (Some(file), None) => format!("{file}: {message} [{rule}]"),
+        (None, _) => format!("{message} [{rule}]"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_line_has_the_known_parts() {
+        for (file, place, expected) in [
+            (Some("a.yaml"), Some((3, 5)), "a.yaml:3:5: bad [x]"),
+            (Some("a.yaml"), None, "a.yaml: bad [x]"),
+            (None, Some((3, 5)), "bad [x]"),
+            (None, None, "bad [x]"),
+        ] {
+            assert_eq!(one_line(file, place, "bad", "x"), expected);
+        }
+    }
 
     #[test]
     fn a_suite_has_one_name_everywhere() {

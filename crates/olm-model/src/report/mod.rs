@@ -13,6 +13,6 @@ pub mod wrap;
 
 pub use bundle::{BundleReport, CatalogReport, UnreadBundle};
 pub use excerpt::{Excerpt, Lines};
-pub use finding::{Finding, Ignored, IgnoredBy, Related, Severity, Suite};
+pub use finding::{Finding, Ignored, IgnoredBy, Related, Severity, Suite, one_line};
 pub use fix::{Change, Fix, Safety};
 pub use origin::{Impact, OLDEST_RELEASES, Project, Source, Validator};

@@ -31,6 +31,8 @@ pub struct RuleText {
     pub help: &'static str,
     /// Where the rule comes from.
     pub sources: &'static [Source],
+    /// Whether a comment or a setting can ignore the rule's findings.
+    pub can_be_ignored: bool,
     /// What fails and what passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example: Option<&'static Example>,
@@ -83,6 +85,16 @@ pub fn page(rule: &RuleText) -> String {
         None => {}
     }
     section(&mut text, "How to fix", &help);
+    let ignore = if rule.can_be_ignored {
+        format!(
+            "Add the comment `# bundle-tool: ignore[{id}] REASON` at the end of the line or on the line before it, pass `--allow {id}`, or \
+             set the rule to `allow` in `bundle-tool.toml`.",
+            id = rule.id
+        )
+    } else {
+        "The rule cannot be ignored, because input that cannot be read is not validated.".to_owned()
+    };
+    section(&mut text, "How to ignore", &ignore);
     text.push_str("\n## Source\n\n");
     for source in rule.sources {
         let _ = writeln!(text, "- {source}");
@@ -130,13 +142,18 @@ fn index(rules: &[RuleText]) -> String {
     sorted.sort_by_key(|rule| (rule.suite, rule.id));
     let mut text = format!(
         "{GENERATED}\n\n# Rules\n\n\
-         `bundle-tool explain RULE` prints the page of a rule. Errors reproduce rejections by Kubernetes {} to {}, OLM 0.46, \
-         operator-sdk 1.42,\nOperatorHub.io, OLM v1 (operator-controller 1.11), OpenShift, or the checks of its catalogs. \
-         Warnings are not rejected, but are likely to cause\nproblems. Rules marked with `fix` have findings that \
-         `bundle-tool fix` can fix; those in parentheses require review. The suite `bundle` is\nalways enabled. \
-         [coverage.md](../coverage.md) shows which rule implements which check of OLM v1 and of the catalogs' pipelines.\n\n\
-         Each page names the first release that has the check and enables it by default. Releases before {OLDEST_RELEASES} \
-         were\nnot examined: a check with one of these releases may be older.\n",
+         `bundle-tool explain RULE` prints the page of a rule. To choose rules, or to ignore a finding, see \
+         [ignore findings](../how-to/ignore-findings.md).\n\n\
+         | severity | meaning |\n| --- | --- |\n\
+         | error | Kubernetes {} to {}, OLM 0.46, operator-sdk 1.42, OperatorHub.io, OLM v1 (operator-controller 1.11), OpenShift, or \
+         the checks of its catalogs would reject the bundle. `validate` exits with 1. |\n\
+         | warning | The bundle is accepted, but likely to cause problems. |\n\
+         | info | A recommendation, which is shown only with `--verbose`. |\n\n\
+         If a rule is marked with `fix`, `bundle-tool fix` can fix its findings; you should review a fix in parentheses, so it \
+         needs\n`--unsafe-fixes`. The suite `bundle` is always enabled. [Which rule implements which check]\
+         (../internals/coverage.md) lists the checks of OLM v1 and\nof the catalogs' pipelines.\n\n\
+         Each page names the first release that has the check and enables it by default. \"Since\" {OLDEST_RELEASES} means \
+         that release or an\nearlier one, because older releases were not examined.\n",
         kubernetes::oldest(),
         kubernetes::newest(),
     );
@@ -184,6 +201,7 @@ mod tests {
             rejected_by: vec![Validator::ApiServer],
             help: "fix the field",
             sources: SOURCES,
+            can_be_ignored: true,
             example: Some(&EXAMPLE),
         }
     }

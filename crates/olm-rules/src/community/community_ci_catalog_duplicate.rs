@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "`ci.yaml` maps two templates to the same catalog.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[Impact::PipelineRejects, Impact::Specific("Each catalog is built from a single template.")],
     help: "map each catalog to one template in fbc.catalog_mapping of ci.yaml",
     sources: &[Source::symbols(
         Project::OperatorPipelines,

@@ -6,7 +6,12 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "`ci.yaml` does not match its schema: `reviewers`, `updateGraph`, `merge`, `cert_project_id` or `fbc` has a wrong value, or a catalog mapping lacks a field.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific(
+            "The pipeline reads the operator's reviewers, update graph and catalogs from this file.",
+        ),
+    ],
     help: "fix the field in ci.yaml",
     sources: &[Source::file(Project::OperatorPipelines, "operatorcert/schemas/ci-schema.json")],
     check: Check::Bundle(check),

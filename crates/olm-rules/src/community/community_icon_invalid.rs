@@ -7,7 +7,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The CSV has no icon, or one that is not base64 data of a PNG, JPEG, GIF or SVG image.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("The catalog shows the icon beside the operator's name."),
+    ],
     help: "add an icon with base64data and mediatype `image/svg+xml`, `image/png`, `image/jpeg` or `image/gif`",
     sources: REQUIRED_FIELDS,
     check: Check::Csv(check),

@@ -7,7 +7,7 @@ pub(crate) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "The CSV has no keywords.",
     impacts: &[Impact::Specific("The pipeline of the OpenShift community catalog warns about it.")],
-    help: "list keywords for the search in spec.keywords",
+    help: "add search keywords to spec.keywords",
     sources: REQUIRED_FIELDS,
     check: Check::Csv(check),
 };

@@ -8,7 +8,12 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The annotation `com.redhat.openshift.versions` selects an OpenShift version whose Kubernetes is older than `spec.minKubeVersion`.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific(
+            "The bundle would be published to OpenShift versions on which OLM does not install it.",
+        ),
+    ],
     help: "raise the first OpenShift version of the annotation, or lower spec.minKubeVersion",
     sources: VERSION_CONSTRAINTS,
     check: Check::Bundle(check),

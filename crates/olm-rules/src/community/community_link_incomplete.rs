@@ -7,7 +7,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The CSV has no link, or one without name or URL.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("The catalog shows the links on the operator's page."),
+    ],
     help: "list each link with name and url",
     sources: REQUIRED_FIELDS,
     check: Check::Csv(check),

@@ -7,7 +7,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The CSV has no maintainer, or one without name or email.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("Users of the operator need to know whom to contact."),
+    ],
     help: "list each maintainer with name and email",
     sources: REQUIRED_FIELDS,
     check: Check::Csv(check),

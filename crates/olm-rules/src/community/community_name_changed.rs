@@ -7,7 +7,12 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The package name, or the operator name in the CSV's name, differs from that of all other bundles of the operator.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific(
+            "Otherwise, the bundles do not belong to one package, and OLM cannot upgrade between them.",
+        ),
+    ],
     help: "use the name of the other bundles",
     sources: OPERATOR_NAME,
     check: Check::Bundle(check),

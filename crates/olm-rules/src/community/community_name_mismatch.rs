@@ -7,7 +7,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "In the first bundle of an operator, the package name differs from the operator name in the CSV's name, or from the name of the operator's directory.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("The pipeline finds the bundles of an operator by these names."),
+    ],
     help: "use one name for the package, the CSV (`NAME.vVERSION`) and the directory",
     sources: OPERATOR_NAME,
     check: Check::Bundle(check),

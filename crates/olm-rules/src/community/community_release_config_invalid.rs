@@ -6,7 +6,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "`release-config.yaml` does not match its schema: an unknown field, a template without name or channels, or a list with duplicates.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("The pipeline reads from this file to which channels it adds the bundle."),
+    ],
     help: "fix the field in release-config.yaml",
     sources: &[Source::file(Project::OperatorPipelines, "operatorcert/schemas/release-config-schema.json")],
     check: Check::Bundle(check),

@@ -7,7 +7,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "`release-config.yaml` does not match `ci.yaml`: the operator is not published as a file-based catalog, the template is not mapped, or a channel of a semver template is not `Fast`, `Candidate` or `Stable`.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("The pipeline adds the bundle to catalogs with the templates that `ci.yaml` maps."),
+    ],
     help: "map the template in fbc.catalog_mapping of ci.yaml, and use the channels of its type",
     sources: &[Source::symbols(
         Project::OperatorPipelines,

@@ -8,7 +8,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "`spec.replaces` names the bundle's own version, or one that is not among the operator's bundles.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("Without the replaced bundle, the catalog has no upgrade path to this one."),
+    ],
     help: "set spec.replaces to the CSV of another bundle in the operator's directory",
     sources: REPLACES_AVAILABILITY,
     check: Check::Bundle(check),

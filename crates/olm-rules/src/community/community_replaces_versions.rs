@@ -9,7 +9,12 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The replaced bundle is for fewer OpenShift versions than this one.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific(
+            "On the other OpenShift versions, the catalog does not have the bundle that this one replaces.",
+        ),
+    ],
     help: "select the OpenShift versions of the replaced bundle in the annotation `com.redhat.openshift.versions`",
     sources: REPLACES_AVAILABILITY,
     check: Check::Bundle(check),

@@ -35,7 +35,7 @@ const fn rule(
         suite: Suite::Community,
         severity: Severity::Error,
         what,
-        impacts: &[Impact::PipelineRejects],
+        impacts: &[Impact::PipelineRejects, Impact::Specific("The catalog shows it on the operator's page.")],
         help,
         sources: REQUIRED_FIELDS,
         check: Check::Csv(check),

@@ -5,8 +5,11 @@ pub(crate) static RULE: Rule = Rule {
     id: "community-version-directory",
     suite: Suite::Community,
     severity: Severity::Error,
-    what: "The name of the bundle's directory is not `spec.version`.",
-    impacts: &[Impact::PipelineRejects],
+    what: "The bundle's directory is not named after `spec.version`.",
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("The pipeline takes the version from the name of the directory."),
+    ],
     help: "rename the directory to the version, or set spec.version to its name",
     sources: &[Source::symbols(
         Project::OperatorPipelines,

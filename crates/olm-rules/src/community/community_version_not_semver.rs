@@ -7,7 +7,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "`spec.version` is not a semantic version of three numbers.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("The catalog orders the operator's versions by it."),
+    ],
     help: "set spec.version to a semantic version, such as `1.2.0`",
     sources: REQUIRED_FIELDS,
     check: Check::Csv(check),

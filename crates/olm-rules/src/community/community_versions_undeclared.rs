@@ -7,7 +7,12 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The CSV has a `spec.minKubeVersion`, but `metadata/annotations.yaml` does not have the annotation `com.redhat.openshift.versions`.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific(
+            "Without the annotation, the bundle is also published to OpenShift versions whose Kubernetes is too old for it.",
+        ),
+    ],
     help: "set the annotation to the OpenShift versions whose Kubernetes is recent enough, such as `v4.14` for 1.27",
     sources: VERSION_CONSTRAINTS,
     check: Check::Bundle(check),

@@ -7,7 +7,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The pull request deletes a bundle of an operator that is not published as a file-based catalog, or one that is still in a catalog.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("A catalog that contains a deleted bundle can no longer be built."),
+    ],
     help: "remove the bundle from the catalogs first",
     sources: &[Source::symbols(Project::OperatorPipelines, "operatorcert/parsed_file.py", &["ParserRules"])],
     check: Check::PullRequest(check),

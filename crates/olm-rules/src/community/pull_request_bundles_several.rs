@@ -7,7 +7,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The pull request adds more than one bundle.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("The pipeline tests and publishes one bundle for each pull request."),
+    ],
     help: "open a separate pull request for each bundle",
     sources: &[Source::symbols(Project::OperatorPipelines, "operatorcert/parsed_file.py", &["ParserRules"])],
     check: Check::PullRequest(check),

@@ -6,7 +6,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The pull request changes files outside of the directories of operators and catalogs.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("Contributions to the catalog consist of operators and catalogs only."),
+    ],
     help: "move these changes to another pull request",
     sources: &[Source::symbols(Project::OperatorPipelines, "operatorcert/parsed_file.py", &["ParserRules"])],
     check: Check::PullRequest(check),

@@ -7,7 +7,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The pull request both adds and deletes bundles, or changes both bundles and catalogs.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("The pipeline processes one kind of change for each pull request."),
+    ],
     help: "split the changes into two pull requests",
     sources: &[Source::symbols(Project::OperatorPipelines, "operatorcert/parsed_file.py", &["ParserRules"])],
     check: Check::PullRequest(check),

@@ -6,7 +6,10 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Community,
     severity: Severity::Error,
     what: "The pull request changes bundles, and files of more than one operator.",
-    impacts: &[Impact::PipelineRejects],
+    impacts: &[
+        Impact::PipelineRejects,
+        Impact::Specific("The pipeline tests and publishes one operator for each pull request."),
+    ],
     help: "open a separate pull request for each operator",
     sources: &[Source::symbols(Project::OperatorPipelines, "operatorcert/parsed_file.py", &["ParserRules"])],
     check: Check::PullRequest(check),

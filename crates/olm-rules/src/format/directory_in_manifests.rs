@@ -7,7 +7,7 @@ pub(crate) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "`manifests/` or `metadata/` contains a directory.",
     impacts: &[Impact::UnpackFails, Impact::SdkRejects],
-    help: "move the files of the directory up, or out of the bundle",
+    help: "move the files into manifests/ itself, or out of the bundle",
     sources: &[
         Source::symbols(Project::OperatorFrameworkApi, "pkg/manifests/bundleloader.go", &["loadBundle"])
             .since("0.4"),

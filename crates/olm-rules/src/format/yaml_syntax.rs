@@ -28,7 +28,7 @@ struct Cause {
 
 impl Cause {
     /// Looks for a cause of an error that a parser reports at `position`, which is often behind it.
-    fn of(bytes: &[u8], position: Position) -> Option<Self> {
+    fn of(bytes: &[u8], message: &str, position: Position) -> Option<Self> {
         let at = |line: usize, column: usize| Position {
             line: u32::try_from(line + 1).unwrap_or(u32::MAX),
             column: u32::try_from(column + 1).unwrap_or(u32::MAX),
@@ -46,6 +46,20 @@ impl Cause {
                 position: at(line, 0),
                 message: "unresolved merge conflict".into(),
                 help: "resolve the conflict, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`",
+                is_tab: false,
+            });
+        }
+        if message.contains("flow")
+            && let Some((line, column, open)) = unclosed(bytes, position)
+        {
+            let (open, help) = match open {
+                b'[' => ('[', "add the missing `]`"),
+                _ => ('{', "add the missing `}`"),
+            };
+            return Some(Self {
+                position: at(line, column),
+                message: format!("`{open}` is never closed"),
+                help,
                 is_tab: false,
             });
         }
@@ -75,6 +89,34 @@ impl Cause {
             is_tab: false,
         })
     }
+}
+
+/// Returns the line, the column and the bracket of the innermost list or map in flow style that is open at `position`.
+fn unclosed(bytes: &[u8], position: Position) -> Option<(usize, usize, u8)> {
+    let last = usize::try_from(position.line).unwrap_or(usize::MAX);
+    let mut open = Vec::new();
+    let mut quote = None;
+    for (line, text) in bytes.split(|byte| *byte == b'\n').take(last).enumerate() {
+        if text.starts_with(b"---") {
+            open.clear();
+        }
+        let mut before = b' ';
+        for (column, byte) in text.iter().copied().enumerate() {
+            let starts = matches!(before, b' ' | b'\t' | b'[' | b'{' | b',' | b':');
+            match (quote, byte) {
+                (Some(end), _) => quote = (byte != end).then_some(end),
+                (None, b'\'' | b'"') if starts => quote = Some(byte),
+                (None, b'#') if matches!(before, b' ' | b'\t') => break,
+                (None, b'[' | b'{') if starts => open.push((line, column, byte)),
+                (None, b']' | b'}') => {
+                    open.pop();
+                }
+                _ => {}
+            }
+            before = byte;
+        }
+    }
+    open.pop()
 }
 
 /// How many lines before the place of an error are searched for its cause.
@@ -108,7 +150,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             }
             Content::Documents { error: Some(error), first: First::Unreadable, .. } => {
                 let tab = ["tab", "cannot start any token"].iter().any(|what| error.message.contains(what));
-                let cause = Cause::of(&file.bytes, error.position);
+                let cause = Cause::of(&file.bytes, &error.message, error.position);
                 let is_tab = cause.as_ref().is_none_or(|cause| cause.is_tab);
                 let fix = || Fix::at(Safety::Safe, error.position, &file.path, Change::ReplaceTabs);
                 reporter.fix((tab && is_tab).then(fix));

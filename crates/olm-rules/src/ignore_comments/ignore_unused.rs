@@ -9,6 +9,6 @@ pub(crate) static RULE: Rule = Rule {
         "The finding that the comment ignored has been fixed, or the comment is in the wrong place.",
     )],
     help: "remove the comment, or move it to the end of the finding's line or to the line before it",
-    sources: &[Source::file(Project::BundleTool, "docs/validate.md")],
+    sources: &[Source::file(Project::BundleTool, "docs/how-to/ignore-findings.md")],
     check: Check::Comments,
 };

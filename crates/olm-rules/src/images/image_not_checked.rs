@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     impacts: &[Impact::Specific("Whether the image exists is not known.")],
     help: "check the name, the network and the login (`bundle-tool auth explain`), or ignore the rule for a registry that only \
            the cluster can reach",
-    sources: &[Source::file(Project::BundleTool, "docs/validate.md")],
+    sources: &[Source::file(Project::BundleTool, "docs/how-to/validate.md")],
     check: Check::Bundle(check),
 };
 

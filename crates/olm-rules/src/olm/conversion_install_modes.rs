@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     impacts: &[
         Impact::SdkRejects,
         Impact::InstallFails,
-        Impact::Specific("A CRD has one conversion webhook for the whole cluster."),
+        Impact::Specific("A CRD has a single conversion webhook for the whole cluster, so the operator must serve all namespaces."),
     ],
     help: "support only the install mode `AllNamespaces`, or remove the conversion webhook",
     sources: &[

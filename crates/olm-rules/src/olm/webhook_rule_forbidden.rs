@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
         Impact::CsvFails("InvalidWebhookDescription"),
         Impact::Specific("Such a webhook could block OLM itself."),
     ],
-    help: "list the API groups that the webhook is for in apiGroups",
+    help: "in apiGroups, list only the API groups that the webhook handles, instead of `*`",
     sources: &[Source::symbols(
         Project::OperatorLifecycleManager,
         "pkg/controller/install/webhook.go",

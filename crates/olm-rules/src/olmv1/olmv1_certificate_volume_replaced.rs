@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     impacts: &[Impact::Specific(
         "OLM v1 replaces volumes named `webhook-cert` and `apiservice-cert`, and volumes that are mounted where it mounts its own certificates.",
     )],
-    help: "expect the certificate of OLM v1 there, or use another name and path",
+    help: "let the operator read its certificate from where OLM v1 mounts it, or rename the volume and its mount path",
     sources: &[Source::symbols(
         Project::OperatorController,
         "internal/operator-controller/rukpak/render/registryv1/generators/generators.go",

@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     impacts: &[Impact::Specific(
         "OLM v1 has no `OperatorCondition`, so an operator that blocks its own upgrade through one is upgraded anyway.",
     )],
-    help: "make upgrades safe without an OperatorCondition",
+    help: "OLM v1 ignores OperatorConditions: make sure that the operator survives an upgrade at any time",
     sources: &[Source::symbols(
         Project::OperatorLifecycleManager,
         "pkg/controller/operators/operatorcondition_controller.go",

@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     impacts: &[Impact::Specific(
         "OLM v1 watches all namespaces, turns permissions into ClusterRoles, and adds get, list and watch of namespaces.",
     )],
-    help: "review what the permissions allow cluster-wide",
+    help: "check that these permissions are acceptable in all namespaces",
     sources: &[Source::symbols(
         Project::OperatorController,
         "internal/operator-controller/rukpak/render/registryv1/generators/generators.go",

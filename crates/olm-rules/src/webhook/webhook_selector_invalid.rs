@@ -7,7 +7,7 @@ pub(crate) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "The object selector of a webhook is invalid.",
     impacts: &[Impact::WebhookRejected],
-    help: "set key, operator and the values that the operator requires in each entry of matchExpressions",
+    help: "use valid label keys and values in matchLabels, and set key, operator and values in each entry of matchExpressions",
     sources: &[Source::symbols(
         Project::Kubernetes,
         "pkg/apis/admissionregistration/validation/validation.go",

@@ -4,7 +4,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "pod-security-policy-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A policy of a security context is unknown: fsGroupChangePolicy, supplementalGroupsPolicy, seLinuxChangePolicy, or the procMount of a container.",
+    what: "A security context sets an unknown value for `fsGroupChangePolicy`, `supplementalGroupsPolicy`, `seLinuxChangePolicy`, or the `procMount` of a container.",
     impacts: &[Impact::DeploymentRejected],
     help: "set the field to one of the allowed values, or remove it",
     sources: &[Source::symbols(

@@ -7,9 +7,9 @@ pub(crate) static RULE: Rule = Rule {
     id: "pod-topology-spread-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A topology spread constraint has no positive skew, no topology key, an unknown action or policy, or is duplicated.",
+    what: "A topology spread constraint has a `maxSkew` below 1, no `topologyKey`, an unknown `whenUnsatisfiable` or policy, or is a duplicate.",
     impacts: &[Impact::DeploymentRejected],
-    help: "set maxSkew to at least 1, topologyKey, and whenUnsatisfiable to `DoNotSchedule` or `ScheduleAnyway`, each combination once",
+    help: "set `maxSkew` to at least 1, set `topologyKey`, set `whenUnsatisfiable` to `DoNotSchedule` or `ScheduleAnyway`, and do not repeat a combination of `topologyKey` and `whenUnsatisfiable`",
     sources: &[Source::symbols(
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",

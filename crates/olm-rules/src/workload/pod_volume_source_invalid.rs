@@ -7,7 +7,7 @@ pub(crate) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "A volume does not set a field that its type requires, or sets an invalid value.",
     impacts: &[Impact::DeploymentRejected],
-    help: "set the field that the message names",
+    help: "set the field named in the message, such as `secretRef` for `scaleIO`",
     sources: &[Source::symbols(
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",

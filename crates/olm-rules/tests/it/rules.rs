@@ -443,11 +443,80 @@ fn every_fixture_belongs_to_a_rule() {
     }
 }
 
-/// Maximum number of lines of an example.
+/// The number of lines above which the YAML of an example is shortened.
 const MAX_LINES: usize = 25;
+/// Maximum number of files that an example shows.
+const MAX_FILES: usize = 3;
+/// What a value that the example is not about is replaced with.
+const SHORTENED: &str = "SHORTENED-VALUE";
+/// The value of a field that the edit removes.
+const MISSING: &str = "MISSING-VALUE";
+
+/// Emits YAML, without the details that the example is not about if it is long: what the paths in `keep` lead to is shown.
+fn emit_shortened(value: &Value, keep: &[Vec<String>]) -> String {
+    let mut text = kube_yaml::emit(value);
+    for depth in (0..8).rev() {
+        if text.lines().count() <= MAX_LINES {
+            break;
+        }
+        let mut short = value.clone();
+        let keep: Vec<&[String]> = keep.iter().map(Vec::as_slice).collect();
+        shorten(&mut short, &keep, depth);
+        text = kube_yaml::emit(&short);
+    }
+    let lines = text.lines().map(|line| {
+        if let Some(field) = line.strip_suffix(&format!(": {MISSING}")) {
+            let start = field.len() - field.trim_start_matches([' ', '-']).len();
+            return format!("{}# {} is missing", &field[..start], &field[start..]);
+        }
+        line.replace(&format!("- {SHORTENED}"), "# …").replace(SHORTENED, "# …")
+    });
+    lines.map(|line| line + "\n").collect()
+}
+
+/// Replaces values that are more than `depth` levels away from the paths in `keep`.
+fn shorten(value: &mut Value, keep: &[&[String]], depth: usize) {
+    /// The number of items of a list that are shown.
+    const ITEMS: usize = 2;
+    let below = |step: &str| -> Vec<&[String]> {
+        keep.iter()
+            .filter_map(|path| path.split_first())
+            .filter(|(first, _)| *first == step)
+            .map(|(_, rest)| rest)
+            .collect()
+    };
+    let child = |step: &str, value: &mut Value| {
+        let keep = below(step);
+        let is_found = keep.iter().any(|path| path.is_empty());
+        match value {
+            Value::Object(_) | Value::Array(_) if !keep.is_empty() => {
+                shorten(value, &keep, if is_found { depth + 1 } else { depth });
+            }
+            Value::Object(fields) if !fields.is_empty() && depth == 0 => *value = SHORTENED.into(),
+            Value::Array(items) if !items.is_empty() && depth == 0 => *value = SHORTENED.into(),
+            Value::Object(_) | Value::Array(_) => shorten(value, &[], depth.saturating_sub(1)),
+            Value::String(text) if text.lines().count() > 3 && !is_found => *value = SHORTENED.into(),
+            _ => {}
+        }
+    };
+    match value {
+        Value::Object(fields) => fields.iter_mut().for_each(|(key, value)| child(key, value)),
+        Value::Array(items) => {
+            items.iter_mut().enumerate().for_each(|(index, item)| child(&index.to_string(), item));
+            let is_hidden = |index: &usize| *index >= ITEMS && below(&index.to_string()).is_empty();
+            let hidden: Vec<usize> = (0..items.len()).filter(is_hidden).collect();
+            if hidden.len() > 1 {
+                let shown = items.iter().enumerate().filter(|(index, _)| !hidden.contains(index));
+                *items = shown.map(|(_, item)| item.clone()).chain([SHORTENED.into()]).collect();
+            }
+        }
+        _ => {}
+    }
+}
 
 /// Returns the YAML that an edit is about, in a bundle that it was applied to or not; nothing if there is none.
-fn excerpt(input: &Input, edit: &Value, is_applied: bool) -> Option<String> {
+/// `found` are the fields that findings name.
+fn excerpt(input: &Input, edit: &Value, is_applied: bool, found: &[Vec<String>]) -> Option<String> {
     if let Some(extension) = edit.get("extension").filter(|_| is_applied) {
         let text = kube_yaml::emit(&extension["config"]);
         return Some(format!("# spec.config.inline of the ClusterExtension\n{text}"));
@@ -459,9 +528,13 @@ fn excerpt(input: &Input, edit: &Value, is_applied: bool) -> Option<String> {
         return Some(format!("# what the pull request changes\n{}", kube_yaml::emit(request)));
     }
     if let Some(submission) = edit.get("submission").filter(|_| is_applied) {
-        let version = submission["version"].as_str().unwrap_or_default();
-        let mut text =
-            format!("# operators/{}/{version}\n", submission["operator"].as_str().unwrap_or_default());
+        let directory = submission["version"].as_str().unwrap_or_default();
+        let version = input.files.get(CSV).map(|csv| yaml(csv)["spec"]["version"].clone());
+        let mut text = format!(
+            "# operators/{}/{directory}, with spec.version {}\n",
+            submission["operator"].as_str().unwrap_or_default(),
+            version.as_ref().and_then(Value::as_str).unwrap_or_default(),
+        );
         for (key, name) in [("ci", "ci.yaml"), ("release", "release-config.yaml")] {
             if let Some(content) = submission[key].as_str() {
                 let _ = write!(text, "# {name}\n{content}");
@@ -484,25 +557,43 @@ fn excerpt(input: &Input, edit: &Value, is_applied: bool) -> Option<String> {
         return is_applied.then(|| format!("# {name}\n{}", String::from_utf8_lossy(file)));
     }
     let mut steps = steps(edit["path"].as_str().unwrap_or_default());
+    let mut keep: Vec<Vec<String>> = found.to_vec();
+    keep.push(steps.clone());
     // What is missing shows in what is there besides.
-    if edit["remove"] == true {
-        steps.pop();
+    let removed = if edit["remove"] == true { steps.pop() } else { None };
+    let mut document = yaml(file);
+    if is_applied
+        && let Some(field) = removed
+        && let Some(parent) = steps.iter().try_fold(&mut document, |here, step| at(here, step))
+        && let Some(parent) = parent.as_object_mut()
+    {
+        parent.insert(field, MISSING.into());
     }
-    let document = yaml(file);
-    let mut here = &document;
+    let mut here = &mut document;
     let mut is_index = Vec::new();
     for step in &steps {
         is_index.push(here.is_array());
-        here = if here.is_array() { here.get(step.parse::<usize>().ok()?)? } else { here.get(step)? };
+        here = at(here, step)?;
     }
-    let mut value = here.clone();
+    let mut value = here.take();
     if let (Some(item), true) = (edit.get("append"), is_applied) {
         value = Value::Array(vec![item.clone()]);
     }
     for (step, is_index) in steps.iter().zip(is_index).rev() {
         value = if is_index { serde_json::json!([value]) } else { serde_json::json!({ step: value }) };
     }
-    Some(format!("# {name}\n{}", kube_yaml::emit(&value)))
+    // The only item of a list that the path goes through is its first one.
+    let is_item = |step: &String| step.parse::<usize>().is_ok();
+    for path in &mut keep {
+        let shared = path.iter().zip(&steps).take_while(|(one, other)| one == other).count();
+        path.iter_mut().take(shared).filter(|step| is_item(step)).for_each(|step| *step = "0".to_owned());
+    }
+    Some(format!("# {name}\n{}", emit_shortened(&value, &keep)))
+}
+
+/// Returns what a step of a path leads to.
+fn at<'a>(value: &'a mut Value, step: &str) -> Option<&'a mut Value> {
+    if value.is_array() { value.get_mut(step.parse::<usize>().ok()?) } else { value.get_mut(step) }
 }
 
 fn edits(case: &Value) -> Vec<&Value> {
@@ -517,23 +608,26 @@ fn example(fixture: &Fixture, suite: Suite) -> Option<Example> {
     let fails = fixture.fail.first()?;
     let input = with(&fails.edits, suite);
     let join = |texts: Vec<String>| {
-        let text = texts.join("");
-        let mut lines: Vec<&str> = text.lines().map(|line| line.get(..140).unwrap_or(line)).collect();
-        if lines.len() > MAX_LINES {
-            lines.truncate(MAX_LINES);
-            lines.push("# …");
+        let mut text = String::new();
+        for line in texts.iter().take(MAX_FILES).flat_map(|text| text.lines()) {
+            let _ = writeln!(text, "{}", line.get(..140).unwrap_or(line));
         }
-        lines.join("\n") + "\n"
+        if let hidden @ 1.. = texts.len().saturating_sub(MAX_FILES) {
+            let _ = writeln!(text, "# … and {hidden} more");
+        }
+        text
     };
-    let bad: Vec<String> =
-        edits(&fails.edits).into_iter().filter_map(|edit| excerpt(&input, edit, true)).collect();
+    let found: Vec<Vec<String>> =
+        fails.findings.iter().filter_map(|finding| finding.path.as_deref()).map(steps).collect();
+    let all = |input: &Input, case: &Value, is_applied, found: &[Vec<String>]| -> Vec<String> {
+        edits(case).into_iter().filter_map(|edit| excerpt(input, edit, is_applied, found)).collect()
+    };
+    let bad = all(&input, &fails.edits, true, &found);
     let valid = valid_bundle(suite);
-    let mut good: Vec<String> =
-        edits(&fails.edits).into_iter().filter_map(|edit| excerpt(&valid, edit, false)).collect();
+    let mut good = all(&valid, &fails.edits, false, &found);
     if good.is_empty() || edits(&fails.edits).iter().any(|edit| edit.get("append").is_some()) {
         let passes = fixture.pass.first()?;
-        let input = with(&passes.edits, suite);
-        good = edits(&passes.edits).into_iter().filter_map(|edit| excerpt(&input, edit, true)).collect();
+        good = all(&with(&passes.edits, suite), &passes.edits, true, &[]);
     }
     let (bad, good) = (join(bad), join(good));
     let fixes =

@@ -1,11 +1,13 @@
 //! The only place that writes children: server-side apply with one field manager, and deletes with preconditions.
 
 use super::children::ChildBody;
+use super::immutable::{self, Refused};
 use super::model::{ChildTable, controller_uid};
 use super::object::Key;
 use super::plan::{ChildStep, PlannedStep};
 use super::raw_object::RawObject;
-use super::watches::Watches;
+use super::watches::{Declared, ImmutableFields};
+use crate::labels::MANAGED_BY;
 use crate::lock::lock;
 use crate::problem::ReconcileProblem;
 use axum::http::StatusCode;
@@ -44,6 +46,8 @@ pub(crate) enum StepOutcome {
     Updated,
     /// The object was deleted.
     Deleted,
+    /// The object exists, belongs to the owner, and was not known: `desired` has to be asked again.
+    Found,
     /// The step failed.
     Failed(ReconcileProblem),
 }
@@ -56,7 +60,7 @@ pub(crate) struct Applier<'a> {
     pub(crate) owner: &'a Key,
     pub(crate) owner_kind: &'a str,
     pub(crate) uid: &'a str,
-    pub(crate) watches: &'a Watches,
+    pub(crate) declared: &'a Declared,
     /// What is known of the children, by kind.
     pub(crate) children: &'a [Mutex<ChildTable>],
 }
@@ -74,7 +78,8 @@ impl Applier<'_> {
         let PlannedStep { kind, key, step, digest } = planned;
         let target = ChildTarget {
             applier: self,
-            resource: &self.watches.children[*kind].resource,
+            resource: &self.declared.children[*kind].resource,
+            immutable: self.declared.children[*kind].options.immutable,
             table: &self.children[*kind],
             key,
             digest: *digest,
@@ -85,7 +90,11 @@ impl Applier<'_> {
                 lock(target.table).wait(key, self.owner);
                 StepOutcome::Failed(ReconcileProblem::blocked(target.kind(), message))
             }
-            ChildStep::Delete { uid } => target.delete(uid).await,
+            ChildStep::Delete { uid } => target.delete(uid, DeleteParams::background()).await,
+            ChildStep::Adopt => match body {
+                Some(body) => target.adopt(body).await,
+                None => StepOutcome::Unchanged,
+            },
             ChildStep::Apply { ours } => match body {
                 Some(body) => target.apply(body, *ours).await,
                 // Only what was built is planned to be applied.
@@ -116,6 +125,7 @@ struct ChildTarget<'a> {
     applier: &'a Applier<'a>,
     resource: &'a ApiResource,
     table: &'a Mutex<ChildTable>,
+    immutable: ImmutableFields,
     key: &'a Key,
     digest: Option<u64>,
 }
@@ -131,14 +141,16 @@ impl ChildTarget<'_> {
 
     async fn apply(&self, body: &ChildBody, ours: bool) -> StepOutcome {
         let before = lock(self.table).revision(self.key);
-        let mut response =
+        let mut response: kube::Result<(RawObject, bool)> =
             if ours { self.send(&body.object).await } else { self.send(&created_only(&body.object)).await };
         let exists = |status: &Status| status.is_conflict() || status.is_already_exists();
         if !ours && matches!(&response, Err(kube::Error::Api(status)) if exists(status)) {
             // There is an object that the watch does not report, because it lacks the label: it may have been ours.
-            match self.api().get_metadata(&self.key.name).await {
+            match self.api().get(&self.key.name).await {
                 Ok(found) if controller_uid(&found.metadata) == Some(self.applier.uid) => {
-                    response = self.send(&body.object).await;
+                    // What it contains may be what `desired` would have asked for.
+                    lock(self.table).found(&found, self.applier.manager);
+                    return StepOutcome::Found;
                 }
                 Ok(_) => {
                     let (kind, name, owner) = (self.kind(), &self.key.name, self.applier.owner_kind);
@@ -152,6 +164,12 @@ impl ChildTarget<'_> {
                 Err(kube::Error::Api(status)) if status.is_not_found() => {}
                 Err(error) => response = Err(error),
             }
+        }
+        if ours
+            && let Err(kube::Error::Api(status)) = &response
+            && immutable::is_about_immutable_fields(status)
+        {
+            return self.replace(body, &status.message).await;
         }
         match response {
             Ok((live, created)) => {
@@ -192,14 +210,76 @@ impl ChildTarget<'_> {
         Err(kube::Error::Api(status.boxed()))
     }
 
-    async fn delete(&self, uid: &str) -> StepOutcome {
-        let preconditions = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
-        match self
-            .api()
-            .delete(&self.key.name, &DeleteParams::background().preconditions(preconditions))
+    /// Does what was declared for a child with a field that cannot be changed.
+    async fn replace(&self, body: &ChildBody, rejection: &str) -> StepOutcome {
+        let (kind, name) = (self.kind(), &self.key.name);
+        let refused = |message: String| {
+            StepOutcome::Failed(ReconcileProblem {
+                retry: true,
+                ..ReconcileProblem::new("ImmutableField", message)
+            })
+        };
+        if self.immutable == ImmutableFields::Refuse {
+            return refused(format!("{kind} {name}: a field that cannot be changed differs: {rejection}"));
+        }
+        let live = match self.api().get(name).await {
+            Ok(live) => live,
+            Err(error) => return StepOutcome::Failed(ReconcileProblem::rejected(kind, &error)),
+        };
+        let uid = live.metadata.uid.clone().unwrap_or_default();
+        if controller_uid(&live.metadata) != Some(self.applier.uid) {
+            return StepOutcome::Found;
+        }
+        if self.immutable == ImmutableFields::ExpandClaims {
+            match immutable::expand_claims(
+                self.applier.client,
+                self.applier.manager,
+                self.key,
+                &live,
+                &body.object,
+            )
             .await
-        {
-            Ok(_) => StepOutcome::Deleted,
+            {
+                Ok(()) => {}
+                Err(Refused::Message(message)) => return refused(format!("{kind} {name}: {message}")),
+                Err(Refused::Api(error)) => {
+                    return StepOutcome::Failed(ReconcileProblem::rejected("PersistentVolumeClaim", &error));
+                }
+            }
+        }
+        // The watch reports when it is gone; it is then created again, and adopts what it owned.
+        self.delete(&uid, DeleteParams::orphan()).await
+    }
+
+    /// Sets label and owner, and nothing else.
+    async fn adopt(&self, body: &ChildBody) -> StepOutcome {
+        let Some(seen) = lock(self.table).get(self.key) else { return StepOutcome::Unchanged };
+        let patch = Patch::Merge(json!({ "metadata": {
+            "uid": seen.uid,
+            "labels": { MANAGED_BY: self.applier.manager },
+            "ownerReferences": body.object["metadata"]["ownerReferences"],
+        }}));
+        let params =
+            PatchParams { field_manager: Some(self.applier.manager.to_owned()), ..PatchParams::default() };
+        match self.api().patch(&self.key.name, &params, &patch).await {
+            Ok(live) => {
+                lock(self.table).applied(&live, None);
+                StepOutcome::Updated
+            }
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {
+                StepOutcome::Unchanged
+            }
+            Err(error) => StepOutcome::Failed(ReconcileProblem::rejected(self.kind(), &error)),
+        }
+    }
+
+    async fn delete(&self, uid: &str, params: DeleteParams) -> StepOutcome {
+        let preconditions = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
+        match self.api().delete(&self.key.name, &params.preconditions(preconditions)).await {
+            Ok(_) => {
+                lock(self.table).deleted(self.key, uid);
+                StepOutcome::Deleted
+            }
             // Already deleted, or replaced by another object of this name.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {
                 StepOutcome::Unchanged
@@ -219,8 +299,9 @@ fn created_only(object: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::controller::Watches;
     use crate::controller::view::{AnyView, Exists};
-    use crate::testing::sample::owner_kind;
+    use crate::testing::sample::{Cluster, owner_kind};
     use axum::body::Body as AnswerBody;
     use axum::http::Response;
     use k8s_openapi::api::core::v1::ConfigMap;
@@ -245,7 +326,7 @@ mod tests {
                 Ok::<_, Infallible>(answer)
             }
         };
-        let mut watches = Watches::default();
+        let mut watches = Watches::<Cluster>::new();
         watches.child::<ConfigMap, Exists>();
         let table = ChildTable::new("ConfigMap", owner_kind(), None, AnyView::parse::<Exists>);
         let owner = Key { namespace: "ns".to_owned(), name: "x".to_owned() };
@@ -255,7 +336,7 @@ mod tests {
             owner: &owner,
             owner_kind: "Cluster",
             uid: "o",
-            watches: &watches,
+            declared: &watches.declared,
             children: &[Mutex::new(table)],
         };
         let key = |index: usize| Key { namespace: "ns".to_owned(), name: format!("x-{index}") };
@@ -268,6 +349,7 @@ mod tests {
         let body = |index| ChildBody {
             kind: 0,
             key: key(index),
+            once: false,
             object: json!({"metadata": {"name": key(index).name, "namespace": "ns", "uid": "u"}}),
         };
         let bodies = (0..100).map(body);

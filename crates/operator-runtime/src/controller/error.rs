@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt::{self, Display};
+use std::time::Duration;
 
 /// Why a reconciler, a conversion or a task failed.
 ///
@@ -14,12 +15,34 @@ pub enum Error {
     Invalid(Invalid),
     /// Something else failed.
     Other(Box<dyn StdError + Send + Sync>),
+    /// Something else failed, and the other side told when to try again.
+    RetryAfter {
+        /// When to try again.
+        after: Duration,
+        /// What failed.
+        error: Box<dyn StdError + Send + Sync>,
+    },
 }
 
 impl Error {
     /// Returns an error with this message or cause.
     pub fn other(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Other(error.into())
+    }
+
+    /// Returns an error that is not retried before this time has passed, such as that of a `Retry-After` header.
+    ///
+    /// What the operator itself writes in between does not cause an earlier attempt; a change of the object does.
+    pub fn retry_after(after: Duration, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::RetryAfter { after, error: error.into() }
+    }
+
+    /// Returns the time of [`Error::retry_after`].
+    pub(crate) fn after(&self) -> Option<Duration> {
+        match self {
+            Self::RetryAfter { after, .. } => Some(*after),
+            Self::Invalid(_) | Self::Other(_) => None,
+        }
     }
 }
 
@@ -39,7 +62,7 @@ impl From<Error> for Box<dyn StdError + Send + Sync> {
     fn from(error: Error) -> Self {
         match error {
             Error::Invalid(Invalid { message }) => message.into(),
-            Error::Other(error) => error,
+            Error::Other(error) | Error::RetryAfter { error, .. } => error,
         }
     }
 }
@@ -48,7 +71,7 @@ impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(invalid) => f.write_str(&invalid.message),
-            Self::Other(error) => error.fmt(f),
+            Self::Other(error) | Self::RetryAfter { error, .. } => error.fmt(f),
         }
     }
 }
@@ -93,25 +116,41 @@ pub(crate) enum ReconcileError {
         part: &'static str,
         source: Box<kube::Error>,
     },
+    /// A child could not be read.
+    #[error("failed to read a child: {source}")]
+    Read { source: Box<kube::Error> },
     /// An object could not be serialized.
     #[error("failed to build objects: {0}")]
     Build(#[from] serde_json::Error),
-    /// `desired` contains a kind that `watches` does not declare.
-    #[error("`desired` contains a {0}, which is not declared in `watches`")]
-    UndeclaredKind(String),
-    /// The reconciler asked for a view of a kind that `watches` does not declare.
-    #[error("`watches` does not declare the kind {kind} with the view `{view}`")]
-    UndeclaredView { kind: String, view: &'static str },
+    /// A handle of another controller was used.
+    #[error("a handle was used that another controller declared")]
+    ForeignHandle,
+    /// `desired` returned what cannot be applied.
+    #[error("{0}")]
+    Desired(String),
+    /// The reconciler panicked.
+    #[error("the reconciler panicked: {0}")]
+    Panic(String),
     /// A method of the reconciler failed.
     #[error("`{method}` failed: {error}")]
     Reconciler {
         /// `desired`, `reconcile_external` or `cleanup`.
         method: &'static str,
-        error: Error,
+        error: String,
+        /// When to retry, if that is known.
+        after: Option<Duration>,
     },
 }
 
 impl ReconcileError {
+    /// Returns when to retry, if that is known.
+    pub(crate) fn after(&self) -> Option<Duration> {
+        match self {
+            Self::Reconciler { after, .. } => *after,
+            _ => None,
+        }
+    }
+
     /// Whether somebody else wrote first: worth a retry as soon as the watch reports their write.
     pub(crate) fn is_conflict(&self) -> bool {
         let Self::Write { source, .. } = self else { return false };

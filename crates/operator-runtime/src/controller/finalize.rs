@@ -8,7 +8,9 @@ use super::error::ReconcileError;
 use super::model::Model;
 use super::object::{Key, Object};
 use super::raw_object::RawObject;
+use super::stored::Stored;
 use kube::Client;
+use kube::Resource;
 use kube::api::{Patch, PatchParams};
 use kube::core::ApiResource;
 use serde_json::json;
@@ -24,16 +26,16 @@ pub(crate) struct Finalizer<'a> {
 
 impl Finalizer<'_> {
     /// Returns whether the finalizer is set.
-    pub(crate) fn is_set<O: Object>(&self, object: &O) -> bool {
+    pub(crate) fn is_set<O: Object>(&self, object: &Stored<O>) -> bool {
         object.meta().finalizers.as_deref().unwrap_or_default().iter().any(|name| name == self.name)
     }
 
     /// Adds the finalizer and returns the object as it is then; `None` if it no longer exists.
     pub(crate) async fn add<O: Object>(
         &self,
-        object: &O,
+        object: &Stored<O>,
         model: &Model<O>,
-    ) -> Result<Option<Arc<O>>, ReconcileError> {
+    ) -> Result<Option<Arc<Stored<O>>>, ReconcileError> {
         let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
         finalizers.push(self.name.to_owned());
         let written = self.write(object, &finalizers).await?;
@@ -41,7 +43,11 @@ impl Finalizer<'_> {
     }
 
     /// Removes the finalizer, which completes the deletion unless others have finalizers as well.
-    pub(crate) async fn remove<O: Object>(&self, object: &O, model: &Model<O>) -> Result<(), ReconcileError> {
+    pub(crate) async fn remove<O: Object>(
+        &self,
+        object: &Stored<O>,
+        model: &Model<O>,
+    ) -> Result<(), ReconcileError> {
         let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
         finalizers.retain(|name| name != self.name);
         let written = self.write(object, &finalizers).await?;
@@ -54,7 +60,7 @@ impl Finalizer<'_> {
 
     async fn write<O: Object>(
         &self,
-        object: &O,
+        object: &Stored<O>,
         finalizers: &[String],
     ) -> Result<Option<RawObject>, ReconcileError> {
         let Key { namespace, name } = Key::from(object.meta());

@@ -10,7 +10,9 @@ mod changes;
 mod children;
 mod error;
 mod external;
+mod external_memo;
 mod finalize;
+mod immutable;
 mod model;
 mod object;
 mod observed;
@@ -19,27 +21,37 @@ mod plan;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod pure;
 mod queue;
+mod rate_limit;
 mod raw_object;
 mod reconcile;
 mod reconciler;
+mod references;
 mod run;
+mod store;
+mod stored;
 mod update_status;
 mod view;
 mod watches;
 
+pub use crate::conditions::Status;
 pub use crate::problem::{ReconcileProblem, reason_word};
 pub use changes::{Change, Changes};
 pub use children::Children;
 pub use error::{Error, Invalid};
-pub use external::External;
-pub use object::{Key, Object, Spec, SpecOf, Status, StatusOf};
-pub use observed::Observed;
+pub use external::{Cleanup, External};
+pub use object::{Key, Object};
+pub use observed::{Observed, ObservedState};
+pub use rate_limit::RateLimit;
 pub use reconciler::{Reconciler, SkipUnchanged};
+pub use references::Reference;
+pub use store::Objects;
 pub use view::{Exists, View};
-pub use watches::{ChildOptions, Watches};
+pub use watches::{Child, ChildOptions, ImmutableFields, OwnMetadata, References, Related, Watches};
 
 #[cfg(test)]
 pub(crate) use model::OwnerKind;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use run::Probe;
 pub(crate) use run::{AnyController, ControllerSettings, TypedController};
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use watches::Declared;

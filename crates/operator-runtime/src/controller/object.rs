@@ -1,52 +1,37 @@
-//! What a custom resource has to implement to be reconciled, and its namespace and name.
+//! What a kind has to implement to be reconciled, and its namespace and name.
 
-use crate::conditions::Conditioned;
+use super::watches::is_namespaced;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::core::object::{HasSpec, HasStatus};
+use kube::Resource;
 use kube::runtime::reflector::{Lookup, ObjectRef};
-use kube::{CustomResourceExt, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 
-/// Declares a trait that every type with these bounds implements: an alias of the bounds.
-macro_rules! alias {
-    ($(#[$doc:meta])* $name:ident = $($bounds:tt)+) => {
-        $(#[$doc])*
-        pub trait $name: $($bounds)+ {}
-
-        impl<T> $name for T where T: $($bounds)+ {}
-    };
+/// A kind whose objects can be reconciled: what `#[derive(CustomResource)]` gives, and every type of `k8s_openapi`.
+pub trait Object:
+    Resource<DynamicType = (), Scope: 'static>
+    + Clone
+    + Debug
+    + Serialize
+    + DeserializeOwned
+    + Send
+    + Sync
+    + 'static
+{
 }
 
-alias! {
-    /// What a spec has to implement: the derives of `#[derive(CustomResource)]`, and `Default`.
-    Spec = Default + DeserializeOwned + Send + Sync
-}
-alias! {
-    /// What a status has to implement: [`conditioned!`](crate::conditioned) and some derives.
-    Status = Conditioned + Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync
-}
-alias! {
-    /// A custom resource: what `#[derive(CustomResource)]` with a status and `derive = "Default"` gives.
-    Object = Resource<DynamicType = ()>
-        + CustomResourceExt
-        + HasSpec<Spec: Spec>
-        + HasStatus<Status: Status>
+impl<T> Object for T where
+    T: Resource<DynamicType = (), Scope: 'static>
         + Clone
         + Debug
-        + Default
         + Serialize
         + DeserializeOwned
         + Send
         + Sync
         + 'static
+{
 }
-
-/// The spec of a custom resource.
-pub type SpecOf<O> = <O as HasSpec>::Spec;
-/// The status of a custom resource.
-pub type StatusOf<O> = <O as HasStatus>::Status;
 
 /// Namespace and name of an object; the namespace of a cluster-scoped one is empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,6 +52,17 @@ impl From<&ObjectMeta> for Key {
 }
 
 impl Key {
+    /// Returns the key of an object in a namespace; the namespace of a cluster-scoped one is empty.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+
+    /// Returns the key of an object of this name in the namespace of another one.
+    pub fn beside<O: Object>(object: &O, name: impl Into<String>) -> Self {
+        let namespace = if is_namespaced::<O>() { object.meta().namespace.clone() } else { None };
+        Self::new(namespace.unwrap_or_default(), name)
+    }
+
     /// Returns the reference under which kube's stores keep the object.
     pub(crate) fn reference<O>(&self) -> ObjectRef<O>
     where

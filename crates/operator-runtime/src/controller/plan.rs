@@ -3,8 +3,8 @@
 use super::children::DesiredChild;
 use super::model::ObservedChild;
 use super::object::Key;
-use super::observed::Observed;
-use super::watches::Watches;
+use super::observed::Snapshot;
+use super::watches::Declared;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -15,6 +15,8 @@ pub(crate) enum ChildStep {
     Keep,
     /// Apply what was built. `ours` means that the object exists and is ours; otherwise it must not exist.
     Apply { ours: bool },
+    /// Set the label and the owner of the object, which was created once.
+    Adopt,
     /// Delete the object with this uid.
     Delete { uid: String },
     /// It cannot be created now, for this reason. The watch reports when the other object is gone.
@@ -24,7 +26,7 @@ pub(crate) enum ChildStep {
 /// What to do about the object of a kind under a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlannedStep {
-    /// Index of the kind in [`Watches`].
+    /// Index of the kind in [`Declared`].
     pub(crate) kind: usize,
     pub(crate) key: Key,
     pub(crate) step: ChildStep,
@@ -35,21 +37,24 @@ pub(crate) struct PlannedStep {
 /// Compares the desired state with what was observed; returns everything that has to be done.
 pub(crate) fn plan(
     wanted: &[DesiredChild],
-    observed: &Observed,
-    watches: &Watches,
+    observed: &Snapshot,
+    declared: &Declared,
     find: impl Fn(usize, &Key) -> Option<Arc<ObservedChild>>,
     uid: &str,
 ) -> Vec<PlannedStep> {
     let mut planned: Vec<PlannedStep> = wanted
         .iter()
-        .map(|DesiredChild { kind, key, digest }| {
-            let name = &watches.children[*kind].resource.kind;
-            let step = desired_step(name, *digest, find(*kind, key).as_deref(), uid);
+        .map(|DesiredChild { kind, key, once, digest }| {
+            let name = &declared.children[*kind].resource.kind;
+            let step = match desired_step(name, *digest, find(*kind, key).as_deref(), uid) {
+                ChildStep::Apply { ours: true } if *once => kept_step(find(*kind, key).as_deref()),
+                step => step,
+            };
             PlannedStep { kind: *kind, key: key.clone(), step, digest: *digest }
         })
         .collect();
     let desired: HashSet<(usize, &Key)> = wanted.iter().map(|wanted| (wanted.kind, &wanted.key)).collect();
-    for (kind, _) in watches.children.iter().enumerate().filter(|(_, known)| known.optional) {
+    for (kind, _) in declared.children.iter().enumerate().filter(|(_, known)| known.options.optional) {
         for (key, seen) in observed.children_of(kind) {
             if !desired.contains(&(kind, key)) {
                 planned.push(PlannedStep {
@@ -76,13 +81,19 @@ fn desired_step(kind: &str, digest: Option<u64>, seen: Option<&ObservedChild>, u
         return ChildStep::Blocked(format!("the previous {kind} of this name is still being deleted"));
     }
     match &seen.owner {
-        Some(owner) if owner.uid == uid && digest == Some(seen.digest) => ChildStep::Keep,
+        Some(owner) if owner.uid == uid && digest == Some(seen.digest) && !seen.unwatched => ChildStep::Keep,
         // An object without an owner that has the operator's label, or the watch would not report it, was orphaned
         // (`kubectl delete --cascade=orphan`) and is adopted again.
         None => ChildStep::Apply { ours: true },
         Some(owner) if owner.uid == uid => ChildStep::Apply { ours: true },
         Some(_) => ChildStep::Blocked(format!("a {kind} of this name belongs to another object")),
     }
+}
+
+/// Returns what to do about an object that exists, is ours, and is never changed.
+fn kept_step(seen: Option<&ObservedChild>) -> ChildStep {
+    let complete = seen.is_some_and(|seen| seen.owner.is_some() && !seen.unwatched);
+    if complete { ChildStep::Keep } else { ChildStep::Adopt }
 }
 
 #[cfg(test)]
@@ -93,7 +104,7 @@ mod tests {
 
     fn seen(owner: Option<&str>, digest: u64, deleting: bool) -> ObservedChild {
         let owner = owner.map(|uid| Owner { uid: uid.into(), key: None });
-        ObservedChild { uid: "d".into(), owner, digest, deleting, view: None }
+        ObservedChild { uid: "d".into(), owner, digest, deleting, unwatched: false, view: None }
     }
 
     fn planned(wanted: Option<u64>, seen: Option<&ObservedChild>) -> ChildStep {
@@ -133,5 +144,14 @@ mod tests {
     #[test]
     fn child_without_a_digest_is_applied_in_every_reconcile() {
         assert_eq!(planned(None, Some(&seen(Some("me"), 1, false))), ChildStep::Apply { ours: true });
+    }
+
+    #[test]
+    fn object_that_was_created_once_is_kept_whatever_it_contains() {
+        assert_eq!(kept_step(Some(&seen(Some("me"), 7, false))), ChildStep::Keep);
+        assert_eq!(kept_step(Some(&seen(None, 7, false))), ChildStep::Adopt);
+        let unwatched = ObservedChild { unwatched: true, ..seen(Some("me"), 7, false) };
+        assert_eq!(kept_step(Some(&unwatched)), ChildStep::Adopt);
+        assert_eq!(planned(Some(7), Some(&unwatched)), ChildStep::Apply { ours: true });
     }
 }

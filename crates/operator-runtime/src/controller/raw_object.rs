@@ -3,7 +3,6 @@
 //! A Deployment as a Rust type takes several kilobytes, and most of its JSON is bookkeeping. The text is kept until it is
 //! known what is needed of it; `managedFields` are never parsed.
 
-use super::object::{Object, SpecOf, StatusOf};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use kube::Resource;
 use kube::core::{ApiResource, DynamicResourceScope};
@@ -20,48 +19,13 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 #[derive(Clone, Debug)]
 pub(crate) struct RawObject {
     pub(crate) metadata: ObjectMeta,
-    text: Box<RawValue>,
+    pub(crate) text: Box<RawValue>,
 }
 
 impl RawObject {
     /// Returns the object's JSON.
     pub(crate) fn json(&self) -> &str {
         self.text.get()
-    }
-
-    /// Returns the custom resource and, if its spec cannot be parsed, the reason; its spec is then the default one.
-    ///
-    /// The CRD may be older or newer than this program. A status that cannot be parsed counts as missing: the controller
-    /// writes it anyway. kube's `DeserializeGuard` does the same for whole objects, but parses each into a tree first.
-    pub(crate) fn parse<O: Object>(self) -> (O, Option<String>) {
-        #[derive(Deserialize)]
-        struct Parts<'a> {
-            #[serde(borrow)]
-            spec: Option<&'a RawValue>,
-            #[serde(borrow)]
-            status: Option<&'a RawValue>,
-        }
-        let Self { metadata, text } = self;
-        let mut object = O::default();
-        *object.meta_mut() = metadata;
-        let parts = match serde_json::from_str::<Parts<'_>>(text.get()) {
-            Ok(parts) => parts,
-            Err(error) => return (object, Some(error.to_string())),
-        };
-        let spec = match parts.spec {
-            Some(spec) => serde_json::from_str::<SpecOf<O>>(spec.get()).map_err(|error| error.to_string()),
-            None => serde_json::from_str("{}").map_err(|_| "missing field `spec`".to_owned()),
-        };
-        let status =
-            parts.status.and_then(|status| serde_json::from_str::<Option<StatusOf<O>>>(status.get()).ok());
-        *object.status_mut() = status.flatten();
-        match spec {
-            Ok(spec) => {
-                *object.spec_mut() = spec;
-                (object, None)
-            }
-            Err(error) => (object, Some(error)),
-        }
     }
 }
 
@@ -164,21 +128,9 @@ pub(crate) fn version_of(metadata: &ObjectMeta) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::sample::{Cluster, resource};
+    use crate::testing::sample::resource;
     use crate::views::Rollout;
     use kube::api::WatchEvent;
-
-    #[test]
-    fn malformed_spec_or_status_does_not_fail_the_object() {
-        let parse = |text: &str| serde_json::from_str::<RawObject>(text).unwrap().parse::<Cluster>();
-        let (cluster, error) = parse(r#"{"metadata": {"name": "a"}, "spec": {"size": "x"}, "status": 7}"#);
-        assert_eq!(cluster.metadata.name.as_deref(), Some("a"));
-        assert!(error.unwrap().contains("invalid type"));
-        assert_eq!(cluster.status, None);
-        assert!(parse(r#"{"metadata": {"name": "a"}}"#).1.is_some(), "no spec");
-        let (cluster, error) = parse(r#"{"metadata": {"name": "a"}, "spec": {"size": 2}, "status": null}"#);
-        assert_eq!((cluster.spec.size, error), (2, None));
-    }
 
     #[test]
     fn managed_fields_are_dropped_and_the_rest_is_parsed() {

@@ -1,32 +1,39 @@
 //! One reconcile: the pipeline from what was observed to the status.
 
+use super::apply::api;
 use super::apply::{Applier, StepOutcome};
 use super::changes::Changes;
-use super::children::{ChildBody, Outlines, desired_children};
+use super::children::{ChildBody, Outlines, OwnBody, desired_children};
 use super::error::{Error, ReconcileError};
+use super::external::{CallResult, Cleanup, External, timed_out};
+use super::external_memo::{Input, Memos};
 use super::finalize::Finalizer;
 use super::model::{Model, ReconcileHistory, StatusDue};
-use super::object::{Key, StatusOf};
+use super::object::Key;
 use super::observed::Observed;
 use super::plan::{PlannedStep, plan};
 use super::queue::ObjectQueue;
 use super::reconciler::Reconciler;
 use super::run::ControllerInfo;
+use super::stored::{Stored, is_nothing};
 use super::update_status::{StatusWrite, StatusWriter};
-use super::watches::Watches;
+use super::watches::Declared;
 use crate::backoff::backoff;
-use crate::conditions::{Conditioned, find};
+use crate::conditions::{Draft, Status, find};
 use crate::context::Context;
 use crate::events::Event;
+use crate::lock::lock;
 use crate::metrics::{ControllerMetrics, ReconcileResult};
 use crate::problem::ReconcileProblem;
+use futures::FutureExt;
 use futures::future::join;
 use jiff::Timestamp;
 use kube::Resource;
-use kube::core::object::HasStatus;
+use kube::api::{Patch, PatchParams};
 use kube::runtime::controller::Action;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -68,8 +75,8 @@ impl<R: Reconciler> Shared<R> {
         self.random.hash_one(Timestamp::now().as_nanosecond())
     }
 
-    fn watches(&self) -> &Watches {
-        &self.info.watches
+    fn declared(&self) -> &Declared {
+        &self.info.declared
     }
 
     fn manager(&self) -> &'static str {
@@ -99,6 +106,8 @@ impl<R: Reconciler> Shared<R> {
 pub(crate) struct Scope<R: Reconciler> {
     pub(crate) shared: Arc<Shared<R>>,
     pub(crate) model: Model<R::Object>,
+    /// What was found outside of the API server.
+    pub(crate) external: Mutex<Memos<R::External>>,
 }
 
 /// What came of a plan.
@@ -127,7 +136,11 @@ impl ApplyOutcome {
             Error::Invalid(invalid) => Self::invalid(invalid),
             error => Self {
                 problem: Some(ReconcileProblem::failed(reason, &error)),
-                error: Some(ReconcileError::Reconciler { method, error }),
+                error: Some(ReconcileError::Reconciler {
+                    method,
+                    error: error.to_string(),
+                    after: error.after(),
+                }),
                 ..Self::default()
             },
         }
@@ -143,11 +156,15 @@ enum BuildError {
 }
 
 impl BuildError {
-    /// Returns what the reconcile reports, or fails with at once.
-    fn into_outcome(self) -> Result<ApplyOutcome, ReconcileError> {
+    /// Returns what the reconcile reports.
+    fn into_outcome(self) -> ApplyOutcome {
         match self {
-            Self::Desired(error) => Ok(ApplyOutcome::failed("desired", "ReconcileFailed", error)),
-            Self::Mistake(error) => Err(error),
+            Self::Desired(error) => ApplyOutcome::failed("desired", "ReconcileFailed", error),
+            Self::Mistake(error) => ApplyOutcome {
+                problem: Some(ReconcileProblem::failed("InvalidDesiredState", &error)),
+                error: Some(error),
+                ..ApplyOutcome::default()
+            },
         }
     }
 }
@@ -159,20 +176,31 @@ impl From<ReconcileError> for BuildError {
 }
 
 /// What a reconcile knows of its object.
-struct ReconcileInput<O> {
+struct ReconcileInput<R: Reconciler> {
     key: Key,
-    object: Arc<O>,
-    observed: Observed,
+    stored: Arc<Stored<R::Object>>,
+    object: Arc<R::Object>,
+    observed: Observed<R>,
+    /// A reference that cannot be followed.
+    unwatched: Option<String>,
 }
 
 impl<R: Reconciler> Scope<R> {
-    fn read(&self, stored: &Arc<R::Object>) -> ReconcileInput<R::Object> {
-        let object = self.model.newest(stored);
-        ReconcileInput { key: Key::from(object.meta()), observed: self.model.observe(&*object), object }
+    pub(crate) fn new(shared: Arc<Shared<R>>, model: Model<R::Object>) -> Self {
+        Self { shared, model, external: Mutex::default() }
+    }
+
+    /// Returns what is known of a valid object now; `None` if it cannot be parsed.
+    fn read(&self, stored: &Arc<Stored<R::Object>>) -> Option<ReconcileInput<R>> {
+        let stored = self.model.newest(stored);
+        let object = Arc::clone(stored.valid()?);
+        let (snapshot, unwatched) = self.model.observe(&stored);
+        let observed = Observed::<R>::of(snapshot, &*object, self.shared.context.platform);
+        Some(ReconcileInput { key: Key::from(object.meta()), stored, object, observed, unwatched })
     }
 
     /// Reconciles one object.
-    pub(crate) async fn reconcile(&self, stored: &Arc<R::Object>) -> Result<Action, ReconcileError> {
+    pub(crate) async fn reconcile(&self, stored: &Arc<Stored<R::Object>>) -> Result<Action, ReconcileError> {
         let shared = &self.shared;
         let key = Key::from(stored.meta());
         // The semaphore is never closed.
@@ -183,7 +211,15 @@ impl<R: Reconciler> Scope<R> {
         shared.metrics.started(waited, shared.queued.depth());
         let kind = shared.info.resource.kind.as_str();
         let span = tracing::info_span!("reconcile", kind, object = %key, trace_id = trace);
-        let result = self.run_pipeline(stored).instrument(span.clone()).await;
+        let pipeline = AssertUnwindSafe(self.run_pipeline(stored)).catch_unwind();
+        let result = match pipeline.instrument(span.clone()).await {
+            Ok(result) => result,
+            Err(panic) => {
+                let error = ReconcileError::Panic(panic_message(&*panic));
+                self.report_panic(stored, &error).instrument(span.clone()).await;
+                Err(error)
+            }
+        };
         let _entered = span.entered();
         let ended = match &result {
             Ok(action) => {
@@ -203,36 +239,55 @@ impl<R: Reconciler> Scope<R> {
             }
         };
         shared.metrics.finished(ended, started.elapsed());
-        self.model.forget_if_deleted(&key);
+        self.forget_if_deleted(&key);
         result
     }
 
-    async fn run_pipeline(&self, stored: &Arc<R::Object>) -> Result<Action, ReconcileError> {
-        let mut input = self.read(stored);
-        if input.object.meta().deletion_timestamp.is_some() {
-            return self.delete(&input).await;
+    /// Forgets an object that was deleted during its reconcile.
+    fn forget_if_deleted(&self, key: &Key) {
+        self.model.forget_if_deleted(key);
+        if !self.model.exists(key) {
+            lock(&self.external).forget(key);
         }
-        if let Some(finalizer) = self.shared.finalizer().filter(|finalizer| !finalizer.is_set(&*input.object))
+    }
+
+    async fn run_pipeline(&self, stored: &Arc<Stored<R::Object>>) -> Result<Action, ReconcileError> {
+        let newest = self.model.newest(stored);
+        if let Stored::Malformed(malformed) = &*newest {
+            let problem = ReconcileProblem::invalid(format!("spec: {}", malformed.error));
+            return self.handle_malformed(&newest, problem).await;
+        }
+        self.find_unwatched(&newest).await?;
+        let Some(mut input) = self.read(stored) else { return Ok(Action::requeue(Duration::ZERO)) };
+        if input.object.meta().deletion_timestamp.is_some() {
+            return self.delete(input).await;
+        }
+        if let Some(finalizer) = self.shared.finalizer().filter(|finalizer| !finalizer.is_set(&*input.stored))
         {
-            match finalizer.add(&*input.object, &self.model).await? {
-                Some(object) => input.object = object,
+            match finalizer.add(&*input.stored, &self.model).await? {
+                Some(written) => match written.valid() {
+                    Some(object) => (input.object, input.stored) = (Arc::clone(object), written),
+                    None => return Ok(Action::requeue(Duration::ZERO)),
+                },
                 None => return Ok(Action::await_change()),
             }
         }
 
-        let carried = match input.observed.malformed.clone() {
-            Some(error) => ApplyOutcome::invalid(format!("spec: {error}")),
-            None => {
-                match self.shared.reconciler.reconcile_external(&input.object, &self.shared.context).await {
-                    Err(error) => ApplyOutcome::failed("reconcile_external", "ExternalFailed", error),
-                    Ok(external) => {
-                        input.observed.external = external;
-                        self.carry_out(&input).await?
-                    }
-                }
+        let carried = match self.ask_external(&input).await {
+            (CallResult::Failed(problem), again, error) => {
+                ApplyOutcome { problem: Some(problem), error, wait: again, ..ApplyOutcome::default() }
+            }
+            (CallResult::Invalid(problem), ..) => {
+                ApplyOutcome { problem: Some(problem), ..ApplyOutcome::default() }
+            }
+            (CallResult::Found(found), again, _) => {
+                input.observed.external = External { again, ..found };
+                self.carry_out(&input).await?
             }
         };
         let ApplyOutcome { done, bodies, problem, error, outdated, wait } = carried;
+        let unwatched = input.unwatched.clone();
+        let problem = problem.or_else(|| Some(ReconcileProblem::new("NamespaceNotWatched", unwatched?)));
         let action = self.report(&input, &done, problem, stored).await?;
         if let Some(error) = error {
             return Err(error);
@@ -247,62 +302,125 @@ impl<R: Reconciler> Scope<R> {
         })
     }
 
-    /// Returns the children that an object should have, as they are applied.
-    fn build(&self, object: &R::Object, observed: &Observed) -> Result<Vec<ChildBody>, BuildError> {
+    /// Finds out what became of children that the watch does not report: they are gone, or lost their label.
+    async fn find_unwatched(&self, stored: &Stored<R::Object>) -> Result<(), ReconcileError> {
+        let owner = Key::from(stored.meta());
+        let uid = stored.meta().uid.as_deref().unwrap_or_default();
+        for (kind, table) in self.shared.declared().children.iter().zip(self.model.children()) {
+            let unwatched = lock(table).unwatched(&owner, uid);
+            for key in unwatched {
+                match api(&self.shared.context.client, &key.namespace, &kind.resource).get(&key.name).await {
+                    Ok(found) => lock(table).found(&found, self.shared.manager()),
+                    Err(kube::Error::Api(status)) if status.is_not_found() => lock(table).gone(&key),
+                    Err(source) => return Err(ReconcileError::Read { source: Box::new(source) }),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what there is outside of the API server, when to ask again and, if a call was made that failed, its error.
+    async fn ask_external(
+        &self,
+        input: &ReconcileInput<R>,
+    ) -> (CallResult<R::External>, Option<Duration>, Option<ReconcileError>) {
+        let shared = &self.shared;
+        let known = Input::new(&*input.object, &input.observed.snapshot);
+        if let Some((result, left)) = lock(&self.external).get(&input.key, &known, Instant::now()) {
+            return (result, Some(left), None);
+        }
+        let call = shared.reconciler.reconcile_external(&input.object, &input.observed, &shared.context);
+        let result = tokio::time::timeout(R::EXTERNAL_TIMEOUT, call).await;
+        let (result, again, error) = match result.unwrap_or_else(|_| Err(timed_out(R::EXTERNAL_TIMEOUT))) {
+            Ok(found) => {
+                let again = found.again;
+                (CallResult::Found(found), again, None)
+            }
+            Err(Error::Invalid(invalid)) => {
+                (CallResult::Invalid(ReconcileProblem::invalid(invalid)), None, None)
+            }
+            Err(error) => {
+                let failures = self.model.history(&input.key, |history| history.failures()) + 1;
+                let after = error.after().unwrap_or_else(|| backoff(failures, shared.random()));
+                let problem = ReconcileProblem::failed("ExternalFailed", &error);
+                let method = "reconcile_external";
+                let error =
+                    ReconcileError::Reconciler { method, error: error.to_string(), after: Some(after) };
+                (CallResult::Failed(problem), Some(after), Some(error))
+            }
+        };
+        let until = again.map(|again| Instant::now() + again);
+        lock(&self.external).set(&input.key, known, until, &result);
+        (result, again, error)
+    }
+
+    /// Returns the children that an object should have, as they are applied, and the metadata of the object itself.
+    fn build(
+        &self,
+        object: &R::Object,
+        observed: &Observed<R>,
+    ) -> Result<(Vec<ChildBody>, OwnBody), BuildError> {
         let shared = &self.shared;
         let desired = shared.reconciler.desired(object, observed);
-        observed.check_views()?;
+        if observed.used_foreign_handle() {
+            return Err(ReconcileError::ForeignHandle.into());
+        }
         let children = desired.map_err(BuildError::Desired)?;
-        Ok(children.into_bodies(object, shared.watches(), &shared.context.identity)?)
+        Ok(children.into_bodies(object, shared.declared(), &shared.context.identity)?)
     }
 
     /// Whether what was just written has the object ask for other children: the watch will report it as known.
     fn asks_for_more(
         &self,
-        input: &ReconcileInput<R::Object>,
+        input: &ReconcileInput<R>,
         done: &[(PlannedStep, StepOutcome)],
         bodies: &[ChildBody],
-        stored: &Arc<R::Object>,
+        stored: &Arc<Stored<R::Object>>,
     ) -> Result<bool, ReconcileError> {
         if !wrote(done.iter().map(|(_, done)| done)) || self.shared.pure_in_spec {
             return Ok(false);
         }
-        let mut seen = self.read(stored);
+        let Some(mut seen) = self.read(stored) else { return Ok(true) };
         seen.observed.external = input.observed.external.clone();
         match self.build(&seen.object, &seen.observed) {
-            Ok(now) => Ok(now != bodies),
+            Ok((now, _)) => Ok(now != bodies),
             Err(BuildError::Desired(Error::Invalid(_))) => Ok(false),
-            Err(BuildError::Desired(error)) => Err(ReconcileError::Reconciler { method: "desired", error }),
+            Err(BuildError::Desired(error)) => {
+                let after = error.after();
+                Err(ReconcileError::Reconciler { method: "desired", error: error.to_string(), after })
+            }
             Err(BuildError::Mistake(error)) => Err(error),
         }
     }
 
     /// Writes what differs and, at the same time, the initial status of a new object.
-    async fn carry_out(&self, input: &ReconcileInput<R::Object>) -> Result<ApplyOutcome, ReconcileError> {
+    async fn carry_out(&self, input: &ReconcileInput<R>) -> Result<ApplyOutcome, ReconcileError> {
         let shared = &self.shared;
         let uid = input.object.meta().uid.as_deref().unwrap_or_default();
         let build = || self.build(&input.object, &input.observed);
         // What one generation asks for is built once, unless something has to be written.
         let generation = (uid.to_owned(), input.object.meta().generation);
         let known = self.model.history(&input.key, |history| history.desired(&generation));
-        let (wanted, bodies) = match known {
+        let remembers = shared.pure_in_spec && generation.1.is_some() && !shared.declared().own_metadata;
+        let (wanted, built) = match known {
             Some(wanted) => (wanted, None),
             None => match build() {
-                Err(error) => return error.into_outcome(),
-                Ok(bodies) => {
-                    let wanted = Arc::new(desired_children(&bodies, &shared.outlines));
-                    if shared.pure_in_spec {
+                Err(error) => return Ok(error.into_outcome()),
+                Ok(built) => {
+                    let wanted = Arc::new(desired_children(&built.0, &shared.outlines));
+                    if remembers {
                         let (generation, wanted) = (generation.clone(), Arc::clone(&wanted));
                         self.model
                             .history(&input.key, |history| history.remember_desired(generation, wanted));
                     }
-                    (wanted, Some(bodies))
+                    (wanted, Some(built))
                 }
             },
         };
         let find = |kind: usize, key: &Key| self.model.child(kind).get(key);
-        let plan = plan(&wanted, &input.observed, shared.watches(), find, uid);
-        if plan.is_empty() {
+        let plan = plan(&wanted, &input.observed.snapshot, shared.declared(), find, uid);
+        let own = built.as_ref().and_then(|(_, own)| own.patch(&*input.object));
+        if plan.is_empty() && own.is_none() {
             return Ok(ApplyOutcome::default());
         }
         let random = shared.random();
@@ -316,16 +434,23 @@ impl<R: Reconciler> Scope<R> {
             );
             return Ok(ApplyOutcome { wait: Some(wait), ..ApplyOutcome::default() });
         }
-        let bodies = match bodies.map_or_else(build, Ok) {
-            Ok(bodies) => bodies,
-            Err(error) => return error.into_outcome(),
+        let (bodies, _) = match built.map_or_else(build, Ok) {
+            Ok(built) => built,
+            Err(error) => return Ok(error.into_outcome()),
+        };
+        let relabelled = match own {
+            Some(metadata) => self.write_own_metadata(input, metadata).await?,
+            None => false,
         };
         let initial = async {
+            if is_nothing::<R::Status>() || relabelled {
+                return None;
+            }
             let initial = shared.reconciler.initial_status(&input.object, &input.observed);
             let mut initial = initial.filter(|_| !shared.is_busy())?;
-            shared.reconciler.complete_status(&input.object, &mut initial);
+            shared.reconciler.complete_status(input.object.meta(), &mut initial);
             let written =
-                shared.status_writer().write(&input.key, &*input.object, &initial, &self.model).await;
+                shared.status_writer().write(&input.key, &*input.stored, &initial, &self.model).await;
             if written.is_ok() {
                 self.model.history(&input.key, |history| history.initial_status_written(Instant::now()));
             }
@@ -337,11 +462,11 @@ impl<R: Reconciler> Scope<R> {
             owner: &input.key,
             owner_kind: &shared.info.resource.kind,
             uid,
-            watches: shared.watches(),
+            declared: shared.declared(),
             children: self.model.children(),
         };
         let (done, initial) = join(applier.carry_out(&plan, &bodies), initial).await;
-        if wrote(&done) {
+        if relabelled || wrote(&done) {
             self.model.history(&input.key, |history| history.writes.spend(generation, Instant::now()));
         }
         let outdated = match initial {
@@ -353,6 +478,7 @@ impl<R: Reconciler> Scope<R> {
             }
             None => false,
         };
+        let outdated = outdated || relabelled || done.contains(&StepOutcome::Found);
         let problem = done.iter().find_map(|done| match done {
             StepOutcome::Failed(problem) => Some(problem.clone()),
             _ => None,
@@ -363,56 +489,76 @@ impl<R: Reconciler> Scope<R> {
         Ok(ApplyOutcome { done, bodies, problem, error, outdated, wait: None })
     }
 
+    /// Writes labels and annotations of the object itself; returns whether it still exists.
+    async fn write_own_metadata(
+        &self,
+        input: &ReconcileInput<R>,
+        mut metadata: serde_json::Value,
+    ) -> Result<bool, ReconcileError> {
+        metadata["uid"] = serde_json::json!(input.object.meta().uid);
+        let patch = Patch::Merge(serde_json::json!({ "metadata": metadata }));
+        let manager = self.shared.manager().to_owned();
+        let params = PatchParams { field_manager: Some(manager), ..PatchParams::default() };
+        let api = api(&self.shared.context.client, &input.key.namespace, &self.shared.info.resource);
+        match api.patch(&input.key.name, &params, &patch).await {
+            Ok(response) => {
+                let written = self.model.object_written(response);
+                if let Some(object) = written.valid() {
+                    let input = Input::new(&**object, &input.observed.snapshot);
+                    lock(&self.external).rebase(&Key::from(object.meta()), input);
+                }
+                Ok(true)
+            }
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(false),
+            Err(source) => Err(ReconcileError::Write { part: "metadata", source: Box::new(source) }),
+        }
+    }
+
     /// Writes status and events, and returns when to reconcile again.
     async fn report(
         &self,
-        input: &ReconcileInput<R::Object>,
+        input: &ReconcileInput<R>,
         done: &[(PlannedStep, StepOutcome)],
         problem: Option<ReconcileProblem>,
-        stored: &Arc<R::Object>,
+        stored: &Arc<Stored<R::Object>>,
     ) -> Result<Action, ReconcileError> {
         let (shared, reconciler) = (&self.shared, &self.shared.reconciler);
         // Read again: the responses to the writes are part of the status.
-        let mut seen = self.read(stored);
+        let Some(mut seen) = self.read(stored) else { return Ok(Action::requeue(Duration::ZERO)) };
         seen.observed.problem = problem;
         seen.observed.external = input.observed.external.clone();
         let mut after = reconciler.status(&seen.object, &seen.observed);
-        reconciler.complete_status(&seen.object, &mut after);
-        let mut new = Vec::new();
+        reconciler.complete_status(seen.object.meta(), &mut after);
         let generation = input.object.meta().generation;
-        let reported = |status: &StatusOf<R::Object>| {
+        let reported = |status: &R::Status| {
             let mut own = R::CONDITIONS.iter().filter_map(|kind| find(status.conditions(), kind));
             own.any(|condition| condition.observed_generation == generation)
         };
         let changes = Changes {
-            watches: shared.watches(),
+            declared: shared.declared(),
             done,
-            before: &input.observed,
-            new_spec: !input.object.status().is_some_and(reported),
+            before: &input.observed.snapshot,
+            new_spec: !input.observed.status().is_some_and(reported),
         };
-        if changes.iter().next().is_some() {
-            new = reconciler.events(&input.object, &changes);
+        let new_status =
+            self.model.history(&input.key, |history| history.is_new_status(seen.observed.status(), &after));
+        let mut new = Vec::new();
+        if new_status || changes.iter().next().is_some() {
+            new = reconciler.events(&input.object, &seen.observed, &changes);
         }
-        seen.observed.check_views()?;
-        input.observed.check_views()?;
-        let busy = shared.is_busy();
-        let (due, notes) = self.model.history(&input.key, |history| {
-            history.report(input.object.status(), seen.object.status(), &after, new, busy, Instant::now())
-        });
-        for note in notes {
-            shared.context.recorder.record(&*seen.object, note);
+        if seen.observed.used_foreign_handle() || input.observed.used_foreign_handle() {
+            return Err(ReconcileError::ForeignHandle);
         }
-        let mut outdated = false;
-        let mut wait = match due {
-            StatusDue::Never => None,
-            StatusDue::After(wait) => Some(wait),
-            StatusDue::Now => {
-                let written =
-                    shared.status_writer().write(&input.key, &*seen.object, &after, &self.model).await?;
-                outdated = written.is_outdated();
-                None
-            }
-        };
+        let (mut wait, outdated) = self
+            .write_report(
+                &input.key,
+                &seen.stored,
+                input.observed.status(),
+                &after,
+                seen.observed.problem(),
+                new,
+            )
+            .await?;
         let again = [seen.observed.external.again, reconciler.requeue(&seen.object, &seen.observed)];
         for again in again.into_iter().flatten() {
             wait = Some(wait.map_or(again, |wait| wait.min(again)));
@@ -429,53 +575,171 @@ impl<R: Reconciler> Scope<R> {
         Ok(wait.map_or_else(Action::await_change, Action::requeue))
     }
 
-    /// Reports the deletion, cleans up, then removes the finalizer.
-    async fn delete(&self, input: &ReconcileInput<R::Object>) -> Result<Action, ReconcileError> {
-        let (shared, reconciler) = (&self.shared, &self.shared.reconciler);
-        let Some(finalizer) = shared.finalizer().filter(|finalizer| finalizer.is_set(&*input.object)) else {
-            return Ok(Action::await_change());
-        };
-        let known = self.model.history(&input.key, |history| history.cleanup_problem());
-        if !self.report_deletion(input, known.clone()).await? {
-            return Ok(Action::await_change());
+    /// Writes a status and events as far as they are due; returns when the status is, and whether a response contained what
+    /// somebody else changed.
+    async fn write_report(
+        &self,
+        key: &Key,
+        seen: &Stored<R::Object>,
+        read: Option<&R::Status>,
+        after: &R::Status,
+        problem: Option<&ReconcileProblem>,
+        mut new: Vec<Event>,
+    ) -> Result<(Option<Duration>, bool), ReconcileError> {
+        let shared = &self.shared;
+        if after.clone().conditions_mut().is_none() {
+            // There is no condition that would show it.
+            new.extend(self.model.history(key, |history| history.new_problem(problem)));
         }
-        let newest = self.model.newest(&input.object);
-        if let Err(error) = reconciler.cleanup(&newest, &shared.context).await {
-            let problem = ReconcileProblem::failed("CleanupFailed", &error);
-            if self.model.history(&input.key, |history| history.cleanup_failed(&problem)) {
-                let note = Event::warning(&problem.reason, "Delete", &problem.message);
-                shared.context.recorder.record(&*input.object, note);
-                self.report_deletion(input, Some(problem)).await?;
+        let busy = shared.is_busy();
+        let newest = seen.status::<R::Status>();
+        let newest = if is_nothing::<R::Status>() { Some(after) } else { newest.as_ref() };
+        let (due, notes) =
+            self.model.history(key, |history| history.report(read, newest, after, new, busy, Instant::now()));
+        for note in notes {
+            shared.context.recorder.record(seen, note);
+        }
+        Ok(match due {
+            StatusDue::Never => (None, false),
+            StatusDue::After(wait) => (Some(wait), false),
+            StatusDue::Now => {
+                let written = shared.status_writer().write(key, seen, after, &self.model).await?;
+                (None, written.is_outdated())
             }
-            return Err(ReconcileError::Reconciler { method: "cleanup", error });
-        }
-        let newest = self.model.newest(&input.object);
-        finalizer.remove(&*newest, &self.model).await?;
-        Ok(Action::await_change())
+        })
     }
 
-    /// Writes the status of a deletion, and what `cleanup` failed with; returns whether the object still exists.
+    /// Reports a problem of an object that the reconciler cannot report: the object cannot be parsed, or the reconciler failed.
+    async fn report_problem(
+        &self,
+        stored: &Stored<R::Object>,
+        problem: &ReconcileProblem,
+    ) -> Result<Action, ReconcileError> {
+        let read = stored.status::<R::Status>();
+        let generation = stored.meta().generation;
+        let mut draft = Draft::new(read.clone().unwrap_or_default(), generation, Timestamp::now());
+        draft.degraded(Some(problem));
+        let mut after = draft.finish();
+        self.shared.reconciler.complete_status(stored.meta(), &mut after);
+        let key = Key::from(stored.meta());
+        let (wait, outdated) =
+            self.write_report(&key, stored, read.as_ref(), &after, Some(problem), Vec::new()).await?;
+        if outdated {
+            return Ok(Action::requeue(Duration::ZERO));
+        }
+        Ok(wait.map_or_else(Action::await_change, Action::requeue))
+    }
+
+    async fn report_panic(&self, stored: &Arc<Stored<R::Object>>, error: &ReconcileError) {
+        let newest = self.model.newest(stored);
+        let problem = ReconcileProblem::failed("ReconcilePanicked", error);
+        tracing::error!(%error, "the reconciler panicked");
+        let reported = AssertUnwindSafe(self.report_problem(&newest, &problem)).catch_unwind().await;
+        if !matches!(reported, Ok(Ok(_))) {
+            tracing::warn!("failed to report the panic");
+        }
+    }
+
+    /// Reports an object that cannot be parsed, or lets it go if it is being deleted.
+    async fn handle_malformed(
+        &self,
+        stored: &Arc<Stored<R::Object>>,
+        problem: ReconcileProblem,
+    ) -> Result<Action, ReconcileError> {
+        if stored.meta().deletion_timestamp.is_none() {
+            return self.report_problem(stored, &problem).await;
+        }
+        let Some(finalizer) = self.shared.finalizer().filter(|finalizer| finalizer.is_set(&**stored)) else {
+            return Ok(Action::await_change());
+        };
+        let call = self.shared.reconciler.cleanup_malformed(stored.meta(), &self.shared.context);
+        match within(R::EXTERNAL_TIMEOUT, call).await {
+            Ok(Cleanup::Done) => {
+                finalizer.remove(&**stored, &self.model).await?;
+                Ok(Action::await_change())
+            }
+            Ok(Cleanup::Waiting { again_after, .. }) => Ok(Action::requeue(again_after)),
+            Err(error) => {
+                let after = error.after();
+                Err(ReconcileError::Reconciler {
+                    method: "cleanup_malformed",
+                    error: error.to_string(),
+                    after,
+                })
+            }
+        }
+    }
+
+    /// Reports the deletion, cleans up, then removes the finalizer.
+    async fn delete(&self, mut input: ReconcileInput<R>) -> Result<Action, ReconcileError> {
+        let (shared, reconciler) = (&self.shared, &self.shared.reconciler);
+        let Some(finalizer) = shared.finalizer().filter(|finalizer| finalizer.is_set(&*input.stored)) else {
+            return Ok(Action::await_change());
+        };
+        let (known, left) = self.model.history(&input.key, |history| history.cleanup(Instant::now()));
+        if !self.report_deletion(&input, known.clone()).await? {
+            return Ok(Action::await_change());
+        }
+        if let Some(left) = left {
+            return Ok(Action::requeue(left));
+        }
+        let newest = self.model.newest(&input.stored);
+        if let Some(object) = newest.valid() {
+            input.object = Arc::clone(object);
+        }
+        let call = reconciler.cleanup(&input.object, &input.observed, &shared.context);
+        match within(R::EXTERNAL_TIMEOUT, call).await {
+            Ok(Cleanup::Done) => {
+                let newest = self.model.newest(&input.stored);
+                finalizer.remove(&*newest, &self.model).await?;
+                Ok(Action::await_change())
+            }
+            Ok(Cleanup::Waiting { message, again_after }) => {
+                let problem = ReconcileProblem::new("Finalizing", message);
+                let until = Some(Instant::now() + again_after);
+                if self.model.history(&input.key, |history| history.cleanup_ended(&problem, until)) {
+                    self.report_deletion(&input, Some(problem)).await?;
+                }
+                Ok(Action::requeue(again_after))
+            }
+            Err(error) => {
+                let problem = ReconcileProblem::failed("CleanupFailed", &error);
+                let until = error.after().map(|after| Instant::now() + after);
+                if self.model.history(&input.key, |history| history.cleanup_ended(&problem, until)) {
+                    let note = Event::warning(&problem.reason, "Delete", &problem.message);
+                    shared.context.recorder.record(&*input.object, note);
+                    self.report_deletion(&input, Some(problem)).await?;
+                }
+                let after = error.after();
+                Err(ReconcileError::Reconciler { method: "cleanup", error: error.to_string(), after })
+            }
+        }
+    }
+
+    /// Writes the status of a deletion, and what `cleanup` waits for or failed with; returns whether the object still exists.
     async fn report_deletion(
         &self,
-        input: &ReconcileInput<R::Object>,
+        input: &ReconcileInput<R>,
         problem: Option<ReconcileProblem>,
     ) -> Result<bool, ReconcileError> {
         let shared = &self.shared;
-        let mut seen = self.read(&input.object);
+        let Some(mut seen) = self.read(&input.stored) else { return Ok(true) };
         let new = problem.is_none();
         seen.observed.problem = problem;
         let status = shared.reconciler.finalizing_status(&seen.object, &seen.observed);
-        seen.observed.check_views()?;
-        let Some(mut status) = status else { return Ok(true) };
-        shared.reconciler.complete_status(&seen.object, &mut status);
-        if seen.object.status() == Some(&status) {
+        if seen.observed.used_foreign_handle() {
+            return Err(ReconcileError::ForeignHandle);
+        }
+        let Some(mut status) = status.filter(|_| !is_nothing::<R::Status>()) else { return Ok(true) };
+        shared.reconciler.complete_status(seen.object.meta(), &mut status);
+        if seen.observed.status() == Some(&status) {
             return Ok(true);
         }
         if new {
             let note = finalizing(&shared.info.resource.kind, &input.key.name);
             shared.context.recorder.record(&*seen.object, note);
         }
-        match shared.status_writer().write(&input.key, &*seen.object, &status, &self.model).await {
+        match shared.status_writer().write(&input.key, &*seen.stored, &status, &self.model).await {
             Ok(written) => Ok(written != StatusWrite::Gone),
             // The status is for people; the deletion does not depend on it.
             Err(error) => {
@@ -486,14 +750,25 @@ impl<R: Reconciler> Scope<R> {
     }
 
     /// Returns when to retry after a failure.
-    pub(crate) fn after_failure(&self, object: &R::Object, error: &ReconcileError) -> Action {
+    pub(crate) fn after_failure(&self, object: &Stored<R::Object>, error: &ReconcileError) -> Action {
         let key = Key::from(object.meta());
         let failures = self.model.history(&key, ReconcileHistory::failed);
-        let wait = backoff(failures, self.shared.random());
-        self.model.forget_if_deleted(&key);
+        let wait = error.after().unwrap_or_else(|| backoff(failures, self.shared.random()));
+        self.forget_if_deleted(&key);
         // The watch is about to report the write that caused the conflict.
         Action::requeue(if error.is_conflict() { wait.min(Duration::from_millis(250)) } else { wait })
     }
+}
+
+/// Returns what a call ends with, or an error if it takes too long.
+async fn within<T>(limit: Duration, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    tokio::time::timeout(limit, call).await.unwrap_or_else(|_| Err(timed_out(limit)))
+}
+
+/// Returns the message of a panic.
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
 /// Returns the event of a deletion.

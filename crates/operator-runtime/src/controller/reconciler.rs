@@ -3,23 +3,34 @@
 use super::changes::Changes;
 use super::children::Children;
 use super::error::Error;
-use super::external::External;
-use super::object::{Object, StatusOf};
+use super::external::{Cleanup, External};
+use super::object::Object;
 use super::observed::Observed;
-use super::watches::Watches;
-use crate::conditions::{self, ConditionStatus, Conditioned, DEGRADED};
+use crate::conditions::{self, ConditionStatus, DEGRADED, Status};
 use crate::context::Context;
 use crate::events::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use std::time::Duration;
 
-/// What is specific to one kind of custom resource.
+/// What is specific to one kind of objects: of custom resources, or of any other.
 ///
 /// The pure methods are called whenever something that they depend on may have changed, with what was observed; they make
 /// no requests. What they return is compared with what exists, and only the difference is written.
-pub trait Reconciler: Send + Sync + 'static {
-    /// The custom resource.
+///
+/// A reconciler is built with [`Watches`](super::Watches), which returns the handles of what it reads and writes:
+/// [`Operator::controller`](crate::Operator::controller).
+pub trait Reconciler: Send + Sync + Sized + 'static {
+    /// The kind that is reconciled: a custom resource, or a type of `k8s_openapi`.
     type Object: Object;
+
+    /// The status that this controller writes; `()` for none.
+    ///
+    /// For a custom resource, it is the status of its type. For other kinds it has the fields that the controller manages.
+    type Status: Status;
+
+    /// What [`Reconciler::reconcile_external`] finds outside of the API server; `()` without one.
+    type External: Send + Sync + 'static;
 
     /// The finalizer, such as `cache.example.com/finalizer`; needed only for [`Reconciler::cleanup`] or to report
     /// deletions.
@@ -29,59 +40,82 @@ pub trait Reconciler: Send + Sync + 'static {
     const CONDITIONS: &'static [&'static str] =
         &[conditions::AVAILABLE, conditions::PROGRESSING, conditions::DEGRADED];
 
-    /// Declares the kinds of children, and of other objects that a status or children depend on.
-    fn watches(&self, watches: &mut Watches);
+    /// The longest time of a call of [`Reconciler::reconcile_external`] or [`Reconciler::cleanup`].
+    const EXTERNAL_TIMEOUT: Duration = Duration::from_secs(60);
 
     /// Returns the children that an object should have. Pure.
     ///
     /// # Errors
     /// [`Invalid`](super::Invalid) if the object is invalid: its condition `Degraded` shows why, its children stay as they are,
     /// and nothing is retried before it changes. Any other error is shown, too, and retried with backoff.
-    fn desired(&self, object: &Self::Object, observed: &Observed) -> Result<Children, Error>;
+    fn desired(&self, object: &Self::Object, observed: &Observed<Self>) -> Result<Children, Error>;
 
     /// Returns the status of an object. Pure; begin with [`Observed::draft`].
-    fn status(&self, object: &Self::Object, observed: &Observed) -> StatusOf<Self::Object>;
+    fn status(&self, object: &Self::Object, observed: &Observed<Self>) -> Self::Status;
 
-    /// Completes every status before it is written: fields that do not depend on what was observed.
-    fn complete_status(&self, _object: &Self::Object, _status: &mut StatusOf<Self::Object>) {}
+    /// Completes every status before it is written: fields that depend on metadata and conditions only. It is also called for
+    /// objects that cannot be parsed, and for those that are being deleted.
+    fn complete_status(&self, _metadata: &ObjectMeta, _status: &mut Self::Status) {}
 
     /// Reconciles what is outside of the API server, such as a bucket; before `desired`.
     ///
-    /// What it returns is [`Observed::external`]. An error is retried with backoff, and shown as a condition.
+    /// What it returns is [`Observed::external`]. With [`External::again_after`], it is kept until then. An error is shown as a
+    /// condition, and the call is repeated with backoff or after the time of [`Error::retry_after`]. Either is earlier if the
+    /// object or what it refers to changes.
     fn reconcile_external(
         &self,
         _object: &Self::Object,
+        _observed: &Observed<Self>,
         _context: &Context,
-    ) -> impl Future<Output = Result<External, Error>> + Send {
+    ) -> impl Future<Output = Result<External<Self::External>, Error>> + Send {
         async { Ok(External::none()) }
     }
 
     /// Cleans up what is outside of the API server when an object is deleted; needs [`Reconciler::FINALIZER`].
     ///
-    /// Children are garbage-collected. An error is retried with backoff, and shown as a condition and a warning; the object
-    /// stays until this succeeds.
+    /// Children are garbage-collected. The object stays until this returns [`Cleanup::Done`]. An error is retried with backoff,
+    /// and shown as a condition and a warning.
     fn cleanup(
         &self,
         _object: &Self::Object,
+        _observed: &Observed<Self>,
         _context: &Context,
-    ) -> impl Future<Output = Result<(), Error>> + Send {
-        async { Ok(()) }
+    ) -> impl Future<Output = Result<Cleanup, Error>> + Send {
+        async { Ok(Cleanup::Done) }
     }
 
-    /// Returns the events of a reconcile. A warning is recorded in any case when the condition `Degraded` becomes true.
-    fn events(&self, _object: &Self::Object, changes: &Changes<'_>) -> Vec<Event> {
+    /// Cleans up when an object is deleted that cannot be parsed, because its CRD is older or newer than the operator; by
+    /// default nothing.
+    fn cleanup_malformed(
+        &self,
+        _metadata: &ObjectMeta,
+        _context: &Context,
+    ) -> impl Future<Output = Result<Cleanup, Error>> + Send {
+        async { Ok(Cleanup::Done) }
+    }
+
+    /// Returns the events of a reconcile. It is called when children were written, or the status changes. A warning is recorded in
+    /// any case when the condition `Degraded` becomes true.
+    fn events(
+        &self,
+        _object: &Self::Object,
+        _observed: &Observed<Self>,
+        changes: &Changes<'_>,
+    ) -> Vec<Event> {
         changes.events()
     }
 
     /// Returns after which time to reconcile an object again although nothing changes.
-    fn requeue(&self, _object: &Self::Object, _observed: &Observed) -> Option<Duration> {
+    fn requeue(&self, _object: &Self::Object, _observed: &Observed<Self>) -> Option<Duration> {
         None
     }
 
-    /// Returns the status of an object that is reconciled for the first time: unknown, unless it has conditions.
-    fn initial_status(&self, object: &Self::Object, observed: &Observed) -> Option<StatusOf<Self::Object>> {
-        let mut draft = observed.draft(object);
-        if conditions::find(draft.conditions(), conditions::AVAILABLE).is_some() {
+    /// Returns the status of an object that is reconciled for the first time: `Available` is unknown, unless it has conditions.
+    fn initial_status(&self, _object: &Self::Object, observed: &Observed<Self>) -> Option<Self::Status> {
+        let mut draft = observed.draft();
+        if conditions::find(draft.conditions(), conditions::AVAILABLE).is_some()
+            || draft.conditions_mut().is_none()
+        {
             return None;
         }
         draft.set(conditions::AVAILABLE, ConditionStatus::Unknown, "Reconciling", "Starting reconciliation");
@@ -89,19 +123,17 @@ pub trait Reconciler: Send + Sync + 'static {
     }
 
     /// Returns the status of an object that is being deleted; only with a finalizer. [`Observed::problem`] is what
-    /// [`Reconciler::cleanup`] failed with, if it did.
-    fn finalizing_status(
-        &self,
-        object: &Self::Object,
-        observed: &Observed,
-    ) -> Option<StatusOf<Self::Object>> {
+    /// [`Reconciler::cleanup`] waits for or failed with, if it did.
+    fn finalizing_status(&self, object: &Self::Object, observed: &Observed<Self>) -> Option<Self::Status> {
         let name = object.meta().name.as_deref().unwrap_or_default();
-        let mut draft = observed.draft(object);
+        let mut draft = observed.draft();
+        draft.conditions_mut()?;
         let message = match observed.problem() {
             None => format!("Performing finalizer operations for the custom resource: {name}"),
-            Some(problem) => {
+            Some(problem) if problem.retry => {
                 format!("Failed to clean up the custom resource {name}, retrying: {}", problem.message)
             }
+            Some(problem) => problem.message.clone(),
         };
         draft.set(DEGRADED, ConditionStatus::True, "Finalizing", message);
         Some(draft.finish())

@@ -2,20 +2,24 @@
 
 use super::children::{Outlines, outlines};
 use super::error::{Error, ReconcileError};
-use super::model::{Model, OwnerKind};
-use super::object::{Key, Object};
-use super::observed::Observed;
+use super::model::{Model, OwnerKind, ReferenceModel};
+use super::object::Key;
+use super::observed::{Observed, Snapshot};
 use super::queue::ObjectQueue;
 use super::raw_object::RawObject;
 use super::reconcile::{Scope, Shared};
 use super::reconciler::Reconciler;
-use super::watches::Watches;
+use super::store::Objects;
+use super::stored::{Stored, is_nothing};
+use super::watches::{Declared, Refers, Watches, is_namespaced};
 use crate::backoff::{WatchBackoff, jittered};
 use crate::context::{Context, Platform};
 use crate::identity::Identity;
 use crate::labels;
+use crate::lock::lock;
 use futures::future::BoxFuture;
 use futures::{FutureExt, Stream, StreamExt, stream};
+use kube::Resource;
 use kube::api::Api;
 use kube::core::ApiResource;
 use kube::runtime::WatchStreamExt;
@@ -23,7 +27,6 @@ use kube::runtime::controller::{self, ReconcileReason, ReconcileRequest, applier
 use kube::runtime::reflector::store;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::{CustomResourceExt, Resource};
 use std::convert::Infallible;
 use std::hash::RandomState;
 use std::pin::pin;
@@ -62,8 +65,10 @@ pub(crate) struct ControllerInfo {
     pub(crate) name: String,
     pub(crate) resource: ApiResource,
     pub(crate) namespaced: bool,
-    pub(crate) watches: Arc<Watches>,
+    pub(crate) declared: Arc<Declared>,
     pub(crate) finalizer: Option<&'static str>,
+    /// It writes a status.
+    pub(crate) has_status: bool,
 }
 
 /// A controller of any kind.
@@ -75,23 +80,27 @@ pub(crate) trait AnyController: Send + Sync {
 }
 
 /// The controller of a reconciler.
-pub(crate) struct TypedController<R> {
+pub(crate) struct TypedController<R: Reconciler> {
     reconciler: Arc<R>,
     info: Arc<ControllerInfo>,
+    refers: Vec<Refers<R::Object>>,
+    objects: Objects<R::Object>,
 }
 
 impl<R: Reconciler> TypedController<R> {
-    pub(crate) fn new(reconciler: R) -> Self {
-        let mut watches = Watches::default();
-        reconciler.watches(&mut watches);
+    pub(crate) fn new(build: impl FnOnce(&mut Watches<R::Object>) -> R) -> Self {
+        let mut watches = Watches::new();
+        let reconciler = build(&mut watches);
+        let Watches { declared, refers, objects } = watches;
         let info = ControllerInfo {
             name: R::Object::kind(&()).to_lowercase(),
             resource: ApiResource::erase::<R::Object>(&()),
-            namespaced: R::Object::crd().spec.scope == "Namespaced",
-            watches: Arc::new(watches),
+            namespaced: is_namespaced::<R::Object>(),
+            declared: Arc::new(declared),
             finalizer: R::FINALIZER,
+            has_status: !is_nothing::<R::Status>(),
         };
-        Self { reconciler: Arc::new(reconciler), info: Arc::new(info) }
+        Self { reconciler: Arc::new(reconciler), info: Arc::new(info), refers, objects }
     }
 }
 
@@ -102,9 +111,14 @@ impl<R: Reconciler> AnyController for TypedController<R> {
 
     fn run(&self, launch: ControllerSettings) -> BoxFuture<'static, Result<(), Error>> {
         let (reconciler, info) = (Arc::clone(&self.reconciler), Arc::clone(&self.info));
+        let (refers, objects) = (self.refers.clone(), self.objects.clone());
         async move {
-            let (outlines, pure_in_spec) =
-                example_outlines(&*reconciler, &info, &launch.context.identity, launch.context.platform)?;
+            let (outlines, pure_in_spec) = example_outlines(
+                &*reconciler,
+                &info.declared,
+                &launch.context.identity,
+                launch.context.platform,
+            )?;
             let name = info.name.clone();
             let shared = Shared {
                 reconciler,
@@ -117,7 +131,7 @@ impl<R: Reconciler> AnyController for TypedController<R> {
                 info,
                 context: launch.context.clone(),
             };
-            run(Arc::new(shared), launch).await;
+            run(Arc::new(shared), refers, &objects, launch).await;
             Ok(())
         }
         .boxed()
@@ -127,47 +141,93 @@ impl<R: Reconciler> AnyController for TypedController<R> {
 /// Returns the fields that a reconciler applies to each kind, if it has its children compared by digests.
 pub(crate) fn example_outlines<R: Reconciler>(
     reconciler: &R,
-    info: &ControllerInfo,
+    declared: &Arc<Declared>,
     identity: &Identity,
     platform: Platform,
 ) -> Result<(Outlines, bool), Error> {
-    let kinds = info.watches.children.len();
+    let kinds = declared.children.len();
     let Some(digests) = reconciler.skip_unchanged() else { return Ok((vec![None; kinds], false)) };
     let mut example = digests.example;
-    example.meta_mut().name.get_or_insert_with(|| "example".to_owned());
-    let observed = Observed::empty(Key::from(example.meta()), &info.watches, platform);
-    let desired = reconciler.desired(&example, &observed);
-    observed.check_views()?;
-    let children = desired.map_err(|error| match error {
+    let metadata = example.meta_mut();
+    metadata.name.get_or_insert_with(|| "example".to_owned());
+    if is_namespaced::<R::Object>() {
+        metadata.namespace.get_or_insert_with(|| "example".to_owned());
+    }
+    let observed =
+        Observed::<R>::of(Snapshot::empty(Key::from(example.meta()), declared), &example, platform);
+    let children = reconciler.desired(&example, &observed).map_err(|error| match error {
         Error::Invalid(invalid) => {
             Error::other(format!("the example of `skip_unchanged` is invalid: {}", invalid.message()))
         }
         error => error,
     })?;
-    let bodies = children.into_bodies(&example, &info.watches, identity)?;
+    let (bodies, _) = children.into_bodies(&example, declared, identity)?;
     Ok((outlines(kinds, &bodies), digests.pure_in_spec))
 }
 
-async fn run<R: Reconciler>(shared: Arc<Shared<R>>, launch: ControllerSettings) {
+async fn run<R: Reconciler>(
+    shared: Arc<Shared<R>>,
+    refers: Vec<Refers<R::Object>>,
+    objects: &Objects<R::Object>,
+    launch: ControllerSettings,
+) {
     let mut tasks = JoinSet::new();
     let mut ready = Vec::new();
     let mut runs = Vec::new();
     let namespaces = &shared.context.namespaces;
-    let scopes: Vec<Option<String>> = if namespaces.is_empty() || !shared.info.namespaced {
-        vec![None]
-    } else {
-        namespaces.iter().cloned().map(Some).collect()
-    };
-    for namespace in scopes {
-        let (run, synced) = scope(Arc::clone(&shared), namespace, &launch, &mut tasks);
+    let watched = if shared.info.namespaced { namespaces.clone() } else { Vec::new() };
+    let scopes: Vec<Option<String>> =
+        if watched.is_empty() { vec![None] } else { watched.iter().cloned().map(Some).collect() };
+    let references = Arc::new(ReferenceModel::new(&shared.info.declared, refers, watched));
+    if let Some(probe) = &launch.probe {
+        let references = Arc::clone(&references);
+        lock(probe).push(Box::new(move || vec![("references", references.size())]));
+    }
+    let (all_listed, references_listed) = watch::channel(false);
+    let mut queues = Vec::new();
+    for namespace in &scopes {
+        let parts = (Arc::clone(&references), references_listed.clone());
+        let (run, synced, queue) = scope(Arc::clone(&shared), namespace.clone(), parts, &launch, &mut tasks);
         runs.push(run);
         ready.extend(synced);
+        queues.push(queue);
     }
+    let route: Arc<dyn Fn(&Key) + Send + Sync> = {
+        let queues = queues.clone();
+        Arc::new(move |key| queues.iter().for_each(|queue| queue.add(key.clone())))
+    };
+    let stores = queues.iter().map(|queue| queue.store.clone()).collect();
+    objects.start(stores, Arc::clone(&route));
+    drop(queues);
+
+    let mut listed = Vec::new();
+    for (index, kind) in shared.info.declared.references.iter().enumerate() {
+        let scopes = if kind.namespaced { scopes.as_slice() } else { &[None] };
+        for namespace in scopes {
+            let (references, route, scope) = (Arc::clone(&references), Arc::clone(&route), namespace.clone());
+            let target = WatchTarget {
+                api: watched_api(&shared, namespace.as_deref(), &kind.resource, kind.namespaced),
+                kind: kind.resource.kind.clone(),
+                config: config(),
+                sync_period: launch.sync_period,
+            };
+            let observe = move |event| references.event(index, scope.as_deref(), event);
+            listed.push(target.start(Arc::clone(&shared), &mut tasks, observe, move |key| route(&key)));
+        }
+    }
+    tasks.spawn(async move {
+        futures::future::join_all(listed).await;
+        all_listed.send_replace(true);
+        // The receivers wait for a change, not for the end.
+        std::future::pending::<()>().await;
+    });
     let announce = async {
         for ready in ready {
             // A watch ends only together with the whole controller.
             let _ = ready.await;
         }
+        let mut listed = references_listed.clone();
+        let _ = listed.wait_for(|listed| *listed).await;
         tracing::info!(controller = shared.info.name, "caches synced");
         launch.synced.send_replace(true);
     };
@@ -181,6 +241,7 @@ struct Queue<R: Reconciler> {
     namespace: Option<String>,
     active: Arc<AtomicBool>,
     sender: mpsc::UnboundedSender<Key>,
+    store: store::Store<Stored<R::Object>>,
 }
 
 impl<R: Reconciler> Clone for Queue<R> {
@@ -190,6 +251,7 @@ impl<R: Reconciler> Clone for Queue<R> {
             namespace: self.namespace.clone(),
             active: Arc::clone(&self.active),
             sender: self.sender.clone(),
+            store: self.store.clone(),
         }
     }
 }
@@ -212,14 +274,16 @@ impl<R: Reconciler> Queue<R> {
 fn scope<R: Reconciler>(
     shared: Arc<Shared<R>>,
     namespace: Option<String>,
+    (references, mut references_listed): (Arc<ReferenceModel<R::Object>>, watch::Receiver<bool>),
     launch: &ControllerSettings,
     tasks: &mut JoinSet<()>,
-) -> (impl Future<Output = ()> + use<R>, Vec<oneshot::Receiver<()>>) {
-    let (store, writer) = store();
+) -> (impl Future<Output = ()> + use<R>, Vec<oneshot::Receiver<()>>, Queue<R>) {
+    let (store, writer) = store::<Stored<R::Object>>();
     let info = Arc::clone(&shared.info);
     let owner = OwnerKind { resource: info.resource.clone(), namespaced: info.namespaced };
-    let model = Model::new(store.clone(), &info.watches, &owner, &shared.outlines, shared.context.platform);
-    let scope = Arc::new(Scope { shared, model });
+    let model =
+        Model::new(store.clone(), &info.declared, references, &owner, &shared.outlines, namespace.clone());
+    let scope = Arc::new(Scope::new(shared, model));
     if let Some(probe) = &launch.probe {
         let probed = Arc::clone(&scope);
         let count = move || {
@@ -227,11 +291,17 @@ fn scope<R: Reconciler>(
             sizes.push(("queued", probed.shared.queued.depth()));
             sizes
         };
-        crate::lock::lock(probe).push(Box::new(count));
+        lock(probe).push(Box::new(count));
     }
     let (sender, queued) = mpsc::unbounded_channel();
     let active = Arc::new(AtomicBool::new(false));
-    let queue = Queue { shared: Arc::clone(&scope.shared), namespace: namespace.clone(), active, sender };
+    let queue = Queue {
+        shared: Arc::clone(&scope.shared),
+        namespace: namespace.clone(),
+        active,
+        sender,
+        store: store.clone(),
+    };
     let mut watches = ScopeWatches {
         scope: Arc::clone(&scope),
         namespace,
@@ -242,13 +312,13 @@ fn scope<R: Reconciler>(
     };
 
     watches.objects(writer);
-    for (index, kind) in info.watches.related.iter().enumerate() {
+    for (index, kind) in info.declared.related.iter().enumerate() {
         let scope = Arc::clone(&scope);
         let config = if kind.managed { managed_config(&scope.shared.context) } else { config() };
         let observe = move |event| scope.model.related_event(index, event);
         watches.start(&kind.resource, kind.namespaced, config, observe);
     }
-    for (index, kind) in info.watches.children.iter().enumerate() {
+    for (index, kind) in info.declared.children.iter().enumerate() {
         let config = managed_config(&scope.shared.context);
         let scope = Arc::clone(&scope);
         let observe = move |event| scope.model.child_event(index, event);
@@ -273,11 +343,13 @@ fn scope<R: Reconciler>(
         let _ = all_ready.send(());
     });
 
+    let own_queue = queue.clone();
     let (concurrency, stop, mut leads) = (launch.concurrency, launch.stop.clone(), launch.leads.clone());
     let run = async move {
         let mut stopped = stop.clone();
         let started = async {
             let _ = when_ready.await;
+            let _ = references_listed.wait_for(|listed| *listed).await;
             leads.wait_for(|leads| *leads).await.is_ok()
         };
         let leading = tokio::select! {
@@ -294,13 +366,13 @@ fn scope<R: Reconciler>(
             queue.add(Key::from(object.meta()));
         }
         drop(queue);
-        let requests = requests::<R::Object>(queued, stop);
+        let requests = requests::<Stored<R::Object>>(queued, stop);
         let shared = Arc::clone(&scope.shared);
         applier(
-            |object: Arc<R::Object>, scope: Arc<Scope<R>>| {
+            |object: Arc<Stored<R::Object>>, scope: Arc<Scope<R>>| {
                 async move { scope.reconcile(&object).await }.boxed()
             },
-            |object: Arc<R::Object>, error: &ReconcileError, scope: Arc<Scope<R>>| {
+            |object: Arc<Stored<R::Object>>, error: &ReconcileError, scope: Arc<Scope<R>>| {
                 scope.after_failure(&object, error)
             },
             scope,
@@ -322,11 +394,11 @@ fn scope<R: Reconciler>(
         })
         .await;
     };
-    (run, forwarded)
+    (run, forwarded, own_queue)
 }
 
 /// Returns the queue as a stream of requests that ends when it is time to stop.
-fn requests<O: Object>(
+fn requests<O: Resource<DynamicType = ()> + 'static>(
     queued: mpsc::UnboundedReceiver<Key>,
     mut stop: watch::Receiver<bool>,
 ) -> impl Stream<Item = Result<ReconcileRequest<O>, Infallible>> {
@@ -357,30 +429,37 @@ struct ScopeWatches<'a, R: Reconciler> {
     ready: Vec<oneshot::Receiver<()>>,
 }
 
-impl<R: Reconciler> ScopeWatches<'_, R> {
-    fn api(&self, resource: &ApiResource, namespaced: bool) -> Api<RawObject> {
-        let client = self.scope.shared.context.client.clone();
-        match &self.namespace {
-            Some(namespace) if namespaced => Api::namespaced_with(client, namespace, resource),
-            _ => Api::all_with(client, resource),
-        }
+/// Returns the API of a kind in a namespace, or in all.
+fn watched_api<R: Reconciler>(
+    shared: &Shared<R>,
+    namespace: Option<&str>,
+    resource: &ApiResource,
+    namespaced: bool,
+) -> Api<RawObject> {
+    let client = shared.context.client.clone();
+    match namespace {
+        Some(namespace) if namespaced => Api::namespaced_with(client, namespace, resource),
+        _ => Api::all_with(client, resource),
     }
+}
 
+impl<R: Reconciler> ScopeWatches<'_, R> {
     /// Watches the objects themselves, into the store that the queue reads.
-    fn objects(&mut self, mut writer: Writer<R::Object>) {
+    fn objects(&mut self, mut writer: Writer<Stored<R::Object>>) {
         let namespace = self.namespace.clone();
         let scope = Arc::clone(&self.scope);
         let info = Arc::clone(&self.scope.shared.info);
         self.start(&info.resource, info.namespaced, config(), move |event| {
-            let Scope { shared, model } = &*scope;
             let deleted = match &event {
                 Event::Delete(object) => Some(Key::from(&object.metadata)),
                 _ => None,
             };
             let listed = matches!(event, Event::InitDone);
+            let Scope { shared, model, external } = &*scope;
             let keys = model.object_event(&mut writer, event);
             if let Some(key) = deleted {
                 shared.dequeue(&key);
+                lock(external).forget(&key);
             }
             if listed {
                 shared.retain_queued(namespace.as_deref(), |key| model.exists(key));
@@ -395,15 +474,41 @@ impl<R: Reconciler> ScopeWatches<'_, R> {
         resource: &ApiResource,
         namespaced: bool,
         config: watcher::Config,
-        mut observe: impl FnMut(Event<RawObject>) -> Vec<Key> + Send + 'static,
+        observe: impl FnMut(Event<RawObject>) -> Vec<Key> + Send + 'static,
     ) {
+        let shared = Arc::clone(&self.scope.shared);
+        let target = WatchTarget {
+            api: watched_api(&shared, self.namespace.as_deref(), resource, namespaced),
+            kind: resource.kind.clone(),
+            config,
+            sync_period: self.sync_period,
+        };
+        let queue = self.queue.clone();
+        self.ready.push(target.start(shared, self.tasks, observe, move |key| queue.add(key)));
+    }
+}
+
+/// What is watched, and how.
+struct WatchTarget {
+    api: Api<RawObject>,
+    kind: String,
+    config: watcher::Config,
+    sync_period: Duration,
+}
+
+impl WatchTarget {
+    /// Starts a task that watches; returns when everything has been listed.
+    fn start<R: Reconciler>(
+        self,
+        shared: Arc<Shared<R>>,
+        tasks: &mut JoinSet<()>,
+        mut observe: impl FnMut(Event<RawObject>) -> Vec<Key> + Send + 'static,
+        add: impl Fn(Key) + Send + 'static,
+    ) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
-        self.ready.push(receiver);
         let mut sender = Some(sender);
-        let (queue, shared) = (self.queue.clone(), Arc::clone(&self.scope.shared));
-        let api = self.api(resource, namespaced);
-        let (sync_period, kind) = (self.sync_period, resource.kind.clone());
-        self.tasks.spawn(async move {
+        let Self { api, kind, config, sync_period } = self;
+        tasks.spawn(async move {
             loop {
                 let mut events = pin!(watcher(api.clone(), config.clone()).backoff(WatchBackoff::default()));
                 let period = jittered(sync_period, shared.random());
@@ -425,7 +530,7 @@ impl<R: Reconciler> ScopeWatches<'_, R> {
                     };
                     let done = matches!(event, Event::InitDone);
                     for key in observe(event) {
-                        queue.add(key);
+                        add(key);
                     }
                     listed |= done;
                     if done && let Some(sender) = sender.take() {
@@ -434,5 +539,6 @@ impl<R: Reconciler> ScopeWatches<'_, R> {
                 }
             }
         });
+        receiver
     }
 }

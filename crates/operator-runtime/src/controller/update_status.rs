@@ -3,11 +3,13 @@
 use super::apply::{api, apply_params};
 use super::error::ReconcileError;
 use super::model::Model;
-use super::object::{Key, Object, StatusOf};
+use super::object::{Key, Object};
+use super::stored::Stored;
+use crate::conditions::Status;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Client;
 use kube::api::Patch;
 use kube::core::ApiResource;
+use kube::{Client, Resource};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -42,11 +44,11 @@ impl StatusWriter<'_> {
     /// Applies a status that was derived from the object as it was `read`.
     ///
     /// Server-side apply leaves conditions and fields of other managers unchanged.
-    pub(crate) async fn write<O: Object>(
+    pub(crate) async fn write<O: Object, S: Status>(
         &self,
         key: &Key,
-        read: &O,
-        status: &StatusOf<O>,
+        read: &Stored<O>,
+        status: &S,
         model: &Model<O>,
     ) -> Result<StatusWrite, ReconcileError> {
         let body = applied(self.resource, &key.name, status, self.conditions)?;
@@ -66,11 +68,27 @@ impl StatusWriter<'_> {
 
 /// Whether the response to a status write differs from what was read in more than the status that was written: somebody else
 /// changed the object in between, and the watch will report the change as known.
-fn is_outdated<O: Object>(read: &O, status: &StatusOf<O>, response: &O) -> serde_json::Result<bool> {
-    let metadata = |object: &O| ObjectMeta { resource_version: None, ..object.meta().clone() };
+fn is_outdated<O: Object, S: Status>(
+    read: &Stored<O>,
+    status: &S,
+    response: &Stored<O>,
+) -> serde_json::Result<bool> {
+    let metadata = |object: &Stored<O>| ObjectMeta { resource_version: None, ..object.meta().clone() };
     // As it is stored: times have whole seconds, for example.
-    let stored = serde_json::from_value::<StatusOf<O>>(serde_json::to_value(status)?)?;
-    Ok(metadata(read) != metadata(response) || response.status() != Some(&stored))
+    let stored = serde_json::from_value::<S>(serde_json::to_value(status)?)?;
+    // Of a kind without generations, nothing else shows that the rest has changed.
+    let same = read.meta().generation.is_some() || content(read)? == content(response)?;
+    Ok(!same || metadata(read) != metadata(response) || response.status() != Some(stored))
+}
+
+/// Returns an object without metadata and status.
+fn content<O: Object>(object: &Stored<O>) -> serde_json::Result<Value> {
+    let Some(object) = object.valid() else { return Ok(Value::Null) };
+    let mut object = serde_json::to_value(&**object)?;
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|field, _| field != "metadata" && field != "status");
+    }
+    Ok(object)
 }
 
 /// Returns the configuration for server-side apply: the fields of the status, and the conditions that are `own`.

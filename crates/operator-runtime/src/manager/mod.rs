@@ -661,7 +661,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn controller_that_cannot_start_ends_the_manager() {
         let (_api, client) = MockApi::start();
-        let broken = Operator::new(IDENTITY).controller(sample::Broken);
+        let broken = Operator::new(IDENTITY).controller(sample::Broken::new);
         let manager = tokio::time::timeout(Duration::from_mins(1), start(broken, client));
         let error = manager.await.expect("it ends").unwrap().unwrap_err();
         assert!(matches!(&error, Error::Controller { name, .. } if name == "cluster"), "{error}");

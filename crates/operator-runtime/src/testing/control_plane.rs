@@ -113,13 +113,15 @@ impl std::fmt::Debug for ControlPlane {
 
 impl ControlPlane {
     /// Starts a control plane from the programs that the environment names: `TEST_ASSET_KUBE_APISERVER` and
-    /// `TEST_ASSET_ETCD`, or `kube-apiserver` and `etcd` in the directory `KUBEBUILDER_ASSETS`. Returns `None` if neither is
-    /// set, so that tests can be skipped; in CI, where `CI` is set, nobody would notice that, and it is an error.
+    /// `TEST_ASSET_ETCD`, or `kube-apiserver` and `etcd` in the directory `KUBEBUILDER_ASSETS`, or from the newest version that
+    /// `setup-envtest use` has installed. Returns `None` if there are none, so that tests can be skipped; in CI, where `CI` is
+    /// set, nobody would notice that, and it is an error.
     ///
     /// # Errors
     /// When a program does not start or become ready, or none is set in CI.
     pub async fn start() -> Result<Option<Self>, LaunchError> {
         let assets = std::env::var_os("KUBEBUILDER_ASSETS");
+        let assets = assets.or_else(|| Some(newest_of_setup_envtest(&installed_by_setup_envtest()?)?.into()));
         let program = |variable: &str, name: &str| {
             let in_assets = || assets.as_ref().map(|assets: &OsString| Path::new(assets).join(name));
             std::env::var_os(variable).map(PathBuf::from).or_else(in_assets)
@@ -395,6 +397,26 @@ impl RunningManager {
     }
 }
 
+/// Returns where setup-envtest installs programs.
+///
+/// Source: `DefaultStore` of controller-runtime's `tools/setup-envtest/store`.
+fn installed_by_setup_envtest() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let data = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")))?;
+    Some(data.join("kubebuilder-envtest/k8s"))
+}
+
+/// Returns the directory of the newest version, `VERSION-SYSTEM-ARCHITECTURE`, that has both programs.
+fn newest_of_setup_envtest(store: &Path) -> Option<PathBuf> {
+    let version = |path: &PathBuf| {
+        let (version, _) = path.file_name()?.to_str()?.split_once('-')?;
+        version.split('.').map(|number| number.parse::<u32>().ok()).collect::<Option<Vec<_>>>()
+    };
+    let found = fs::read_dir(store).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let complete = found.filter(|path| path.join("kube-apiserver").is_file() && path.join("etcd").is_file());
+    complete.filter(|path| version(path).is_some()).max_by_key(version)
+}
+
 /// Whether tests may be skipped for lack of programs, given the variable `CI`.
 fn skipped(ci: Option<&OsStr>) -> Result<(), LaunchError> {
     if ci.is_some_and(|ci| !ci.is_empty() && ci != "false") { Err(LaunchError::NoPrograms) } else { Ok(()) }
@@ -449,6 +471,21 @@ fn spawn(program: &Path, log: &Path, arguments: &[String]) -> Result<Child, Laun
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn newest_version_of_setup_envtest_is_found() {
+        let store = tempfile::tempdir().unwrap();
+        assert_eq!(newest_of_setup_envtest(&store.path().join("none")), None);
+        for (version, programs) in [("1.9.1", 2), ("1.34.1", 2), ("1.35.0", 1), ("other", 2)] {
+            let directory = store.path().join(format!("{version}-linux-amd64"));
+            fs::create_dir(&directory).unwrap();
+            for program in ["kube-apiserver", "etcd"].iter().take(programs) {
+                fs::write(directory.join(program), "").unwrap();
+            }
+        }
+        let newest = store.path().join("1.34.1-linux-amd64");
+        assert_eq!(newest_of_setup_envtest(store.path()), Some(newest));
+    }
 
     #[test]
     fn tests_without_a_control_plane_are_skipped_only_outside_of_ci() {

@@ -10,6 +10,8 @@ use crate::operator::Operator;
 use crate::rbac::Rule;
 use axum::body::{Body as AnswerBody, Bytes};
 use axum::http::{Request, Response, StatusCode};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures::stream;
 use kube::Client;
 use kube::client::{Body, ClientBuilder, retry::RetryPolicy};
@@ -123,12 +125,21 @@ pub struct Backup {
 /// The namespace of objects that do not set one.
 const NAMESPACE: &str = "default";
 /// Cluster-scoped resources; an operator's own ones are added.
-const CLUSTER_SCOPED: [&str; 6] = [
+const CLUSTER_SCOPED: [&str; 15] = [
+    "apiservices",
+    "certificatesigningrequests",
     "clusterrolebindings",
     "clusterroles",
+    "csidrivers",
     "customresourcedefinitions",
+    "ingressclasses",
     "mutatingwebhookconfigurations",
     "namespaces",
+    "nodes",
+    "persistentvolumes",
+    "priorityclasses",
+    "runtimeclasses",
+    "storageclasses",
     "validatingwebhookconfigurations",
 ];
 
@@ -159,37 +170,128 @@ pub struct MockStore {
 #[derive(Clone, Debug, Default)]
 struct Selection {
     namespace: Option<String>,
-    name: Option<String>,
-    labels: Vec<(String, String)>,
+    labels: Vec<Requirement>,
+    fields: Vec<Requirement>,
+}
+
+/// One requirement of a label or field selector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Requirement {
+    In(String, Vec<String>),
+    /// It also holds if the key does not exist.
+    NotIn(String, Vec<String>),
+    Exists(String),
+    DoesNotExist(String),
+}
+
+impl Requirement {
+    /// Parses a selector as the API server does: `a=b`, `a==b`, `a!=b`, `a in (b, c)`, `a notin (b, c)`, `a` and `!a`, joined by
+    /// commas.
+    fn parse_all(selector: &str) -> Vec<Self> {
+        let (mut parts, mut depth) = (vec![String::new()], 0);
+        for character in selector.chars() {
+            match character {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                ',' if depth == 0 => {
+                    parts.push(String::new());
+                    continue;
+                }
+                _ => {}
+            }
+            parts.last_mut().unwrap().push(character);
+        }
+        parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).map(Self::parse).collect()
+    }
+
+    fn parse(part: &str) -> Self {
+        let set = |values: &str| -> Vec<String> {
+            let values = values.trim().strip_prefix('(').and_then(|values| values.strip_suffix(')'));
+            let values = values.unwrap_or_else(|| panic!("invalid selector `{part}`"));
+            values.split(',').map(|value| value.trim().to_owned()).collect()
+        };
+        let one = |value: &str| vec![value.trim().to_owned()];
+        let key = |key: &str| key.trim().to_owned();
+        if let Some((name, values)) = part.split_once(" notin ") {
+            Self::NotIn(key(name), set(values))
+        } else if let Some((name, values)) = part.split_once(" in ") {
+            Self::In(key(name), set(values))
+        } else if let Some((name, value)) = part.split_once("!=") {
+            Self::NotIn(key(name), one(value))
+        } else if let Some((name, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
+            Self::In(key(name), one(value))
+        } else if let Some(name) = part.strip_prefix('!') {
+            Self::DoesNotExist(key(name))
+        } else {
+            Self::Exists(key(part))
+        }
+    }
+
+    fn holds<'a>(&self, find: impl Fn(&str) -> Option<&'a str>) -> bool {
+        let is_in = |value: &str, values: &[String]| values.iter().any(|wanted| wanted == value);
+        match self {
+            Self::In(key, values) => find(key).is_some_and(|value| is_in(value, values)),
+            Self::NotIn(key, values) => find(key).is_none_or(|value| !is_in(value, values)),
+            Self::Exists(key) => find(key).is_some(),
+            Self::DoesNotExist(key) => find(key).is_none(),
+        }
+    }
+}
+
+/// Decodes a value of a query.
+fn decoded(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let [first, tail @ ..] = rest {
+        let escaped = (*first == b'%')
+            .then(|| text.get(text.len() - tail.len()..text.len() - tail.len() + 2))
+            .flatten();
+        match (first, escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok())) {
+            (_, Some(byte)) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            (b'+', None) => {
+                bytes.push(b' ');
+                rest = tail;
+            }
+            (byte, None) => {
+                bytes.push(*byte);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap()
 }
 
 impl Selection {
     fn new(path: &Path, query: &str) -> Self {
-        let parameter = |name: &str| {
-            let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
-            Some(value.replace("%2F", "/").replace("%3D", "=").replace("%2C", ","))
+        let selector = |name: &str| {
+            let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+            value.map(|value| Requirement::parse_all(&decoded(value))).unwrap_or_default()
         };
-        let pairs = |text: String| -> Vec<(String, String)> {
-            let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
-            pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
-        };
-        let fields = parameter("fieldSelector").map(pairs).unwrap_or_default();
         Self {
             namespace: Some(path.namespace.clone()).filter(|namespace| !namespace.is_empty()),
-            name: fields.into_iter().find(|(key, _)| key == "metadata.name").map(|(_, name)| name),
-            labels: parameter("labelSelector").map(pairs).unwrap_or_default(),
+            labels: selector("labelSelector"),
+            fields: selector("fieldSelector"),
         }
     }
 
     fn labelled(&self, object: &Value) -> bool {
-        self.labels.iter().all(|(key, value)| object["metadata"]["labels"][key] == **value)
+        let label = |key: &str| object["metadata"]["labels"][key].as_str();
+        // A field that is not set is an empty one.
+        let field = |path: &str| {
+            Some(path.split('.').fold(object, |value, key| &value[key]).as_str().unwrap_or_default())
+        };
+        self.labels.iter().all(|requirement| requirement.holds(label))
+            && self.fields.iter().all(|requirement| requirement.holds(field))
+    }
+
+    fn selects_all(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
     }
 
     fn contains(&self, object: &Value) -> bool {
-        let is = |field: &str, wanted: &Option<String>| {
-            wanted.as_ref().is_none_or(|wanted| object["metadata"][field] == **wanted)
-        };
-        is("namespace", &self.namespace) && is("name", &self.name)
+        self.namespace.as_ref().is_none_or(|wanted| object["metadata"]["namespace"] == **wanted)
     }
 }
 
@@ -216,7 +318,7 @@ impl WatchNotice {
         }
         let before = self.old.as_ref().is_some_and(|old| selection.labelled(old));
         let kind = match (before, selection.labelled(&self.object) && self.kind != "DELETED") {
-            _ if selection.labels.is_empty() => self.kind,
+            _ if selection.selects_all() => self.kind,
             (true, true) => "MODIFIED",
             (true, false) => "DELETED",
             (false, true) => "ADDED",
@@ -279,17 +381,24 @@ impl MockApi {
     /// Starts a server with options, and returns a client of it.
     #[must_use]
     pub fn start_with(options: MockOptions) -> (Self, Client) {
-        let (service, mut handle) = mock::pair::<Request<Body>, Response<AnswerBody>>();
-        let client = ClientBuilder::new(service, NAMESPACE)
-            .with_layer(&RetryLayer::new(RetryPolicy::server_retry()))
-            .with_layer(&LimitRequests::new(options.timeout))
-            .build();
         // Zero would stay zero.
         let state = options.shuffle.map(|seed| Arc::new(AtomicU64::new(seed | 1 << 40)));
         let api = Self { shuffle: Shuffle { state }, ..Self::default() };
         // As etcd: no object has the version 1.
         api.store().version = 1;
-        let serving = api.clone();
+        let client = api.client(options);
+        (api, client)
+    }
+
+    /// Returns another client of the server, such as that of a second manager, or of one that was restarted.
+    #[must_use]
+    pub fn client(&self, options: MockOptions) -> Client {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<AnswerBody>>();
+        let client = ClientBuilder::new(service, NAMESPACE)
+            .with_layer(&RetryLayer::new(RetryPolicy::server_retry()))
+            .with_layer(&LimitRequests::new(options.timeout))
+            .build();
+        let serving = self.clone();
         tokio::spawn(async move {
             while let Some((request, reply)) = handle.next_request().await {
                 let api = serving.clone();
@@ -307,20 +416,25 @@ impl MockApi {
                 });
             }
         });
-        (api, client)
+        client
     }
 
     /// Allows only what an operator has permissions for: any other request fails the test.
     pub fn allow(&self, operator: &Operator) {
         let mut store = self.store();
         store.rules = operator.permissions().iter().cloned().collect();
+        let crds = operator.crds.iter().filter(|crd| !crd.is_namespaced());
+        store.cluster_scoped.extend(crds.map(|crd| crd.plural().to_owned()));
         for info in operator.controllers.iter().map(|controller| controller.info()) {
             let own = std::iter::once((&info.resource, info.namespaced));
-            let children = info.watches.children.iter().map(|kind| (&kind.resource, kind.namespaced));
-            let related = info.watches.related.iter().map(|kind| (&kind.resource, kind.namespaced));
-            let cluster_scoped = own.chain(children).chain(related).filter(|(_, namespaced)| !namespaced);
+            let children = info.declared.children.iter().map(|kind| (&kind.resource, kind.namespaced));
+            let related = info.declared.related.iter().map(|kind| (&kind.resource, kind.namespaced));
+            let references = info.declared.references.iter().map(|kind| (&kind.resource, kind.namespaced));
+            let all = own.chain(children).chain(related).chain(references);
+            let cluster_scoped = all.filter(|(_, namespaced)| !namespaced);
             store.cluster_scoped.extend(cluster_scoped.map(|(resource, _)| resource.plural.clone()));
         }
+        store.rescope();
     }
 
     /// Returns what is stored.
@@ -360,6 +474,11 @@ impl MockApi {
     /// Has requests fail.
     pub fn fault(&self, fault: Fault) {
         self.store().faults.push(fault);
+    }
+
+    /// Has no further request fail.
+    pub fn clear_faults(&self) {
+        self.store().faults.clear();
     }
 
     /// Changes the store just before the next request with this verb and resource is handled, which then succeeds.
@@ -486,11 +605,47 @@ impl MockStore {
         CLUSTER_SCOPED.contains(&resource) || self.cluster_scoped.contains(resource)
     }
 
-    /// Puts an object as a user does, and notifies the watches.
+    /// Moves what was put before it was known that its kind is cluster-scoped.
+    fn rescope(&mut self) {
+        let misplaced = self
+            .objects
+            .keys()
+            .filter(|(resource, namespace, _)| !namespace.is_empty() && self.is_cluster_scoped(resource));
+        for key in misplaced.cloned().collect::<Vec<_>>() {
+            if let Some(mut object) = self.objects.remove(&key) {
+                object["metadata"].as_object_mut().unwrap().remove("namespace");
+                self.objects.insert((key.0, String::new(), key.2), object);
+            }
+        }
+    }
+
+    /// Puts an object as a user does, and notifies the watches. One that exists keeps its uid and, unless it is given, its status.
     pub fn put(&mut self, resource: &str, mut object: Value) {
         self.version += 1;
         let key = self.key_of(resource, &object);
+        if let Some(old) = self.objects.get(&key) {
+            if object["metadata"].get("uid").is_none() {
+                object["metadata"]["uid"] = old["metadata"]["uid"].clone();
+                if object["metadata"].get("generation").is_none() && old["metadata"]["generation"].is_i64() {
+                    object["metadata"]["generation"] = old["metadata"]["generation"].clone();
+                    if object["spec"] != old["spec"] {
+                        bump(&mut object);
+                    }
+                }
+                if object.get("status").is_none() && old.get("status").is_some() {
+                    object["status"] = old["status"].clone();
+                }
+            }
+        }
         let namespaced = !self.is_cluster_scoped(resource);
+        if resource == "secrets"
+            && let Some(Value::Object(text)) =
+                object.as_object_mut().and_then(|secret| secret.remove("stringData"))
+        {
+            for (name, value) in text {
+                object["data"][name] = json!(STANDARD.encode(value.as_str().unwrap_or_default()));
+            }
+        }
         // Kinds without a spec, such as ConfigMaps, have no generation.
         let has_spec = object.get("spec").is_some();
         let metadata = object["metadata"].as_object_mut().unwrap();
@@ -705,6 +860,14 @@ impl MockStore {
                 ok(&self.objects[&key])
             }
             "delete" => {
+                if !self.objects.contains_key(&key) {
+                    return not_found();
+                }
+                let options: Value = serde_json::from_slice(body).unwrap_or_default();
+                let wanted = &options["preconditions"]["uid"];
+                if wanted.is_string() && *wanted != self.objects[&key]["metadata"]["uid"] {
+                    return failure(409, "Conflict", "the uid in the precondition differs", None);
+                }
                 self.delete(resource, &path.full_name());
                 ok(&json!({"kind": "Status", "status": "Success"}))
             }
@@ -727,6 +890,10 @@ impl MockStore {
             && old.as_ref().is_some_and(|old| *version != old["metadata"]["resourceVersion"])
         {
             return failure(409, "Conflict", "the object has been modified", None);
+        }
+        let uid = &patch["metadata"]["uid"];
+        if uid.is_string() && old.as_ref().is_some_and(|old| *uid != old["metadata"]["uid"]) {
+            return failure(409, "Conflict", "the object is another one", None);
         }
         let applying = query.contains("fieldManager=") && patch.get("apiVersion").is_some();
         let mut new = match (&old, applying) {
@@ -980,9 +1147,30 @@ mod tests {
     }
 
     #[test]
+    fn selectors_select_as_the_api_server_does() {
+        let object =
+            json!({"metadata": {"name": "a", "labels": {"x": "1", "y": ""}}, "status": {"phase": "Running"}});
+        let selects = |name: &str, selector: &str| {
+            let query =
+                format!("{name}={}", selector.replace(' ', "+").replace('=', "%3D").replace(',', "%2C"));
+            Selection::new(&Path::parse("/api/v1/pods"), &query).labelled(&object)
+        };
+        for selector in
+            ["x", "x=1", "x==1", "y", "y=", "x in (1, 2)", "x notin (2),!z", "z!=1", "z notin (1)", "x!=2,y"]
+        {
+            assert!(selects("labelSelector", selector), "{selector}");
+        }
+        for selector in ["z", "x=", "x=2", "!x", "x in (2,3)", "x notin (1)", "x,z", "x!=1", "z=1", "z="] {
+            assert!(!selects("labelSelector", selector), "{selector}");
+        }
+        assert!(selects("fieldSelector", "metadata.name=a,status.phase!=Failed,spec.nodeName="));
+        assert!(!selects("fieldSelector", "status.phase=Pending"));
+    }
+
+    #[test]
     fn watch_reports_a_label_that_is_added_or_removed_as_an_object_that_is() {
         let labelled = |value: &str| json!({"metadata": {"name": "a", "labels": {"k": value}}});
-        let selection = Selection { labels: vec![("k".into(), "v".into())], ..Selection::default() };
+        let selection = Selection { labels: Requirement::parse_all("k=v"), ..Selection::default() };
         let kind = |old: &str, new: &str| {
             let notice = WatchNotice { kind: "MODIFIED", object: labelled(new), old: Some(labelled(old)) };
             let line = notice.to(&selection)?;

@@ -15,49 +15,107 @@ pub use mock::{Backup, Call, Fault, MockApi, MockOptions, MockStore};
 pub use scenario::{Scenario, ScenarioSettings};
 
 use crate::context::Platform;
-use crate::controller::{Error, Observed, Reconciler, pure};
+use crate::controller::{Declared, Error, Observed, Reconciler, Watches, pure};
 use crate::identity::Identity;
 use serde_json::{Value, json};
+use std::ops::Deref;
+use std::sync::Arc;
 
-/// Returns the view of a world in which nothing but the object exists; extend it by `with_child` and the like.
-#[must_use]
-pub fn observed<R: Reconciler>(reconciler: &R, object: &R::Object) -> Observed {
-    pure::observed(reconciler, object)
-}
-
-/// Returns the children of an object as they are applied, by an operator with this name.
+/// A reconciler with what it declared, to test its pure functions. Dereferences to the reconciler.
 ///
-/// # Errors
-/// Those of [`Reconciler::desired`], and when a child is of a kind that is not declared.
-pub fn desired<R: Reconciler>(
-    reconciler: &R,
-    object: &R::Object,
-    identity: &Identity,
-) -> Result<Vec<Value>, Error> {
-    desired_on(reconciler, object, identity, Platform::default())
-}
-
-/// Returns the children of an object as they are applied on a platform.
+/// ```
+/// # use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+/// # use operator_runtime::controller::{Child, Children, Error, Observed, Reconciler, Watches};
+/// # struct Greetings { text: Child<ConfigMap> }
+/// # impl Greetings {
+/// #     fn new(watches: &mut Watches<Namespace>) -> Self { Self { text: watches.child() } }
+/// # }
+/// # impl Reconciler for Greetings {
+/// #     type Object = Namespace;
+/// #     type Status = ();
+/// #     type External = ();
+/// #     fn desired(&self, _: &Namespace, _: &Observed<Self>) -> Result<Children, Error> { Ok(Children::new()) }
+/// #     fn status(&self, _: &Namespace, _: &Observed<Self>) {}
+/// # }
+/// # use serde_json::json;
+/// use operator_runtime::testing::TestController;
 ///
-/// # Errors
-/// Those of [`Reconciler::desired`], and when a child is of a kind that is not declared.
-pub fn desired_on<R: Reconciler>(
-    reconciler: &R,
-    object: &R::Object,
-    identity: &Identity,
-    platform: Platform,
-) -> Result<Vec<Value>, Error> {
-    let observed = observed(reconciler, object).on(platform);
-    pure::desired(reconciler, object, &observed, identity)
+/// let greetings = TestController::new(Greetings::new);
+/// let object = Namespace::default();
+/// let observed = greetings.observed(&object).with_child(greetings.text, "hello", &json!({}));
+/// assert!(greetings.desired(&object, &observed).is_ok());
+/// ```
+#[derive(Debug)]
+pub struct TestController<R> {
+    reconciler: R,
+    declared: Arc<Declared>,
 }
 
-/// Returns whether the example of the reconciler's digests covers everything that is applied for an object: only then is
-/// the object compared by digests.
-#[must_use]
-pub fn is_covered<R: Reconciler>(reconciler: &R, object: &R::Object, identity: &Identity) -> bool {
-    let observed = observed(reconciler, object);
-    pure::covered(reconciler, object, &observed, identity)
-        .expect("the children are declared and can be serialized")
+impl<R> Deref for TestController<R> {
+    type Target = R;
+
+    fn deref(&self) -> &R {
+        &self.reconciler
+    }
+}
+
+impl<R: Reconciler> TestController<R> {
+    /// Builds a reconciler as [`Operator::controller`](crate::Operator::controller) does.
+    pub fn new(build: impl FnOnce(&mut Watches<R::Object>) -> R) -> Self {
+        let mut watches = Watches::new();
+        let reconciler = build(&mut watches);
+        Self { reconciler, declared: Arc::new(watches.declared) }
+    }
+
+    /// Returns the view of a world in which nothing but the object exists; extend it by `with_child`, `with_reference`,
+    /// `with_external` and the like.
+    #[must_use]
+    pub fn observed(&self, object: &R::Object) -> Observed<R> {
+        pure::observed::<R>(&self.declared, object)
+    }
+
+    /// Returns the children of an object as they are applied by an operator with this name, in a world in which nothing else
+    /// exists.
+    ///
+    /// # Errors
+    /// Those of [`Reconciler::desired`], and when a child has no name, for example.
+    pub fn applied(&self, object: &R::Object, identity: &Identity) -> Result<Vec<Value>, Error> {
+        self.applied_from(object, &self.observed(object), identity)
+    }
+
+    /// Returns the children of an object as they are applied on a platform.
+    ///
+    /// # Errors
+    /// Those of [`TestController::applied`].
+    pub fn applied_on(
+        &self,
+        object: &R::Object,
+        identity: &Identity,
+        platform: Platform,
+    ) -> Result<Vec<Value>, Error> {
+        self.applied_from(object, &self.observed(object).on(platform), identity)
+    }
+
+    /// Returns the children of an object as they are applied after this was observed.
+    ///
+    /// # Errors
+    /// Those of [`TestController::applied`].
+    pub fn applied_from(
+        &self,
+        object: &R::Object,
+        observed: &Observed<R>,
+        identity: &Identity,
+    ) -> Result<Vec<Value>, Error> {
+        pure::desired::<R>(&self.reconciler, &self.declared, object, observed, identity)
+    }
+
+    /// Returns whether the example of the reconciler's digests covers everything that is applied for an object: only then is
+    /// the object compared by digests.
+    #[must_use]
+    pub fn is_covered(&self, object: &R::Object, identity: &Identity) -> bool {
+        pure::covered(&self.reconciler, &self.declared, object, &self.observed(object), identity)
+            .expect("the children are declared and can be serialized")
+    }
 }
 
 /// Returns an admission review of an object to be created or, with the stored one, updated; for

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
+use operator_runtime::conditions::Status;
 use operator_runtime::crd::Crd;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -144,7 +145,14 @@ pub struct MemcachedStatus {
     pub observed_generation: Option<i64>,
 }
 
-operator_runtime::conditioned!(MemcachedStatus);
+impl Status for MemcachedStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+    fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+        Some(&mut self.conditions)
+    }
+}
 
 fn default_port() -> i32 {
     DEFAULT_PORT

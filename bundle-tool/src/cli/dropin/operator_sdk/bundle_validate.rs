@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::super::cobra::Matches;
-use super::super::equivalent::{Becomes, NativeCommand};
+use super::super::native::{Becomes, NativeCommand};
 use super::super::registries::registries;
 use super::super::verdict::{self, Options};
 use super::super::{Status, UsageError, log};
@@ -104,9 +104,9 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
     let found = verdict::of(bundle, &registries(matches, [bundle.as_str()])?, &options)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if output == "text" {
-        found.print_text(&mut out)?;
+        verdict::print_text(&found, &mut out)?;
     } else {
-        found.print_json(&mut out)?;
+        found.write(&mut out)?;
     }
     out.flush()?;
     if !found.passed() {

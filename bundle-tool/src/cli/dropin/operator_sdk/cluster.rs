@@ -5,8 +5,9 @@
 use anyhow::{Result, bail};
 
 use super::super::cobra::Matches;
-use super::super::equivalent::{Becomes, NativeCommand, same};
-use super::super::registries::{is_insecure, is_local};
+use super::super::equivalent::same;
+use super::super::native::{Becomes, NativeCommand};
+use super::super::registries::{is_insecure, is_on_this_machine};
 use super::super::{Status, UsageError, log, native};
 use super::seconds;
 use olm_cluster::cleanup::Failure;
@@ -152,7 +153,7 @@ pub(crate) fn run_bundle(matches: &Matches) -> Result<Status> {
     if !is_no_index(index) {
         line.text("index-image", index);
     }
-    if is_insecure(matches)? || is_local(matches.argument(0)) {
+    if is_insecure(matches)? || is_on_this_machine(matches.argument(0)) {
         line.flag("insecure");
     }
     for (name, reason) in [
@@ -216,7 +217,7 @@ pub(crate) fn scorecard(matches: &Matches) -> Result<Status> {
         }
     }
     line.text("wait-time", &seconds(matches.duration("wait-time")));
-    if is_local(matches.argument(0)) {
+    if is_on_this_machine(matches.argument(0)) {
         line.flag("insecure");
     }
     line.run()

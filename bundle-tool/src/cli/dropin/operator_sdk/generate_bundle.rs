@@ -8,10 +8,12 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use super::super::cobra::Matches;
-use super::super::equivalent::{Becomes, NativeCommand, same};
-use super::super::{Status, UsageError};
-use super::sdk_version;
-use crate::cli::generate::{bundle_as_operator_sdk, project_name};
+use super::super::equivalent::same;
+use super::super::native::{Becomes, NativeCommand};
+use super::super::{Status, UsageError, log};
+use super::{sdk_version, supported_project};
+use crate::cli::generate::{OperatorSdk, bundle_as_operator_sdk};
+use olm_model::disk::file::normalized;
 use olm_model::version;
 
 /// The default output directory.
@@ -92,32 +94,40 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
             print("pinning image versions to digests instead of tags")?;
         }
     }
-    let status = bundle_as_operator_sdk(line, &format!("operator-sdk-{}", sdk_version()?))?.into();
-    if status == Status::SUCCESS {
-        if manifests {
-            print(&format!("Bundle manifests generated successfully in {directory}"))?;
+    let sdk =
+        OperatorSdk { builder: format!("operator-sdk-{}", sdk_version()?), is_quiet: matches.bool("quiet") };
+    let bundle = bundle_as_operator_sdk(line, sdk)?;
+    if manifests {
+        if !bundle.has_base {
+            print("Building a ClusterServiceVersion without an existing base")?;
         }
-        if metadata {
-            print("Generating bundle metadata")?;
-        }
+        print(&format!("Bundle manifests generated successfully in {directory}"))?;
     }
-    Ok(status)
+    if metadata {
+        print("Generating bundle metadata")?;
+    }
+    if bundle.wrote_metadata {
+        log::info("Creating bundle.Dockerfile");
+        log::info(&format!(
+            "Creating {}",
+            normalized(&Path::new(directory).join("metadata/annotations.yaml")).display()
+        ));
+        log::info("Bundle metadata generated successfully");
+    }
+    Ok(Status::SUCCESS)
 }
 
 /// Checks the flags.
 fn check(matches: &Matches) -> Result<()> {
-    let project = Path::new("PROJECT");
+    let project = supported_project()?;
     if matches.some("package").is_none() && !Path::new("Cargo.toml").exists() {
-        if !project.exists() {
-            bail!(UsageError(
-                "--package <name> must be set if PROJECT config file is not present".to_owned()
-            ));
-        }
-        if project_name(project)?.is_none() {
-            bail!(UsageError(
-                "--package <name> must be set if \"projectName\" is not set in the PROJECT config file"
-                    .to_owned()
-            ));
+        let missing = |reason: &str| UsageError(format!("--package <name> must be set if {reason}"));
+        match project {
+            None => bail!(missing("PROJECT config file is not present")),
+            Some(project) if project.name.is_none() => {
+                bail!(missing("\"projectName\" is not set in the PROJECT config file"))
+            }
+            Some(_) => {}
         }
     }
     let invalid = |message: String| UsageError(format!("invalid command options: {message}"));

@@ -3,10 +3,9 @@
 //! The sources are parsed without the Go toolchain. Only type declarations are read; functions, constants and variables are skipped.
 
 mod definitions;
+mod error;
 mod lexer;
 mod markers;
 mod parser;
-mod project;
 
 pub(crate) use definitions::apply;
-pub(crate) use project::resources;

@@ -13,20 +13,19 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value as Json, json};
 
 use super::super::cobra::Matches;
-use super::super::equivalent::{Becomes, NativeCommand, Project};
+use super::super::native::{Becomes, NativeCommand, ProjectFacts};
 use super::super::{Status, UsageError, log, native};
 use super::golang;
-use crate::cli::generate::{notes, project_layout, project_name};
+use super::supported_project;
+use crate::cli::generate::notes;
 use kube_yaml::{Tree, Value};
-use olm_generate::{Document, GenerateReport, decode_csv};
+use olm_generate::{Document, GenerateReport, decode_csv, placeholder_base};
 use olm_model::disk::file;
 
 /// The default input and output directory.
 const DIRECTORY: &str = "config/manifests";
-/// The maximum size of a base CSV or a PROJECT file in bytes.
+/// The maximum size of a base CSV in bytes.
 const MAX_FILE: u64 = 16 << 20;
-/// The versions of PROJECT files that are read.
-const PROJECT_VERSIONS: [&str; 2] = ["2", "3"];
 
 /// The native command, which reads no Go, and writes no kustomization.
 pub(crate) const NATIVE: NativeCommand = NativeCommand {
@@ -45,39 +44,31 @@ pub(crate) const NATIVE: NativeCommand = NativeCommand {
 };
 
 /// Returns the package of a project that the native command applies to.
-fn in_project(project: &Project) -> Result<Vec<String>, &'static str> {
-    if project.layout.is_empty() || is_go(&project.layout) {
+fn in_project(project: &ProjectFacts) -> Result<Vec<String>, &'static str> {
+    if project.project.is_go() {
         return Err("`generate manifests` does not read the markers of Go types");
     }
     if !project.has_kustomization {
         return Err("`generate manifests` does not write config/manifests/kustomization.yaml");
     }
-    match &project.name {
+    match &project.project.name {
         Some(name) => Ok(vec![format!("--package={name}")]),
         None => Err("`generate manifests` requires `--package`, because PROJECT has no projectName"),
     }
-}
-
-/// Returns whether the plugins of a project include one for Go.
-fn is_go(layout: &str) -> bool {
-    layout.split(',').any(|plugin| plugin.starts_with("go."))
 }
 
 pub(crate) fn run(matches: &Matches) -> Result<Status> {
     if !matches.arguments.is_empty() {
         bail!(UsageError(format!("command {} doesn't accept any arguments", matches.path)));
     }
-    let project = Path::new("PROJECT");
-    if !project.exists() {
+    let Some(project) = supported_project()? else {
         bail!(UsageError(
             "error reading configuration: PROJECT does not exist; run the command in a project".to_owned()
         ));
-    }
-    check_version(project)?;
-    let layout = project_layout(project)?.unwrap_or_default();
+    };
     let package = match matches.some("package") {
         Some(package) => package.to_owned(),
-        None => project_name(project)?.map_or_else(directory_name, Ok)?,
+        None => project.name.clone().map_or_else(directory_name, Ok)?,
     };
     if let Err(reason) = olm_rules::dns_label(&package) {
         bail!("project name ({package}) is invalid: {reason}");
@@ -88,7 +79,8 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
     if !is_quiet {
         writeln!(io::stdout(), "Generating kustomize files in {}", output.display())?;
     }
-    if layout.split(',').any(|plugin| plugin.contains("bundle-tool")) {
+    let has_plugin = |part: &str| project.plugins.iter().any(|plugin| plugin.contains(part));
+    if has_plugin("bundle-tool") {
         let kustomize = format!("--kustomize-dir={}", output.display());
         return native(["generate", "manifests", "--quiet", &kustomize, &format!("--package={package}")], []);
     }
@@ -100,12 +92,12 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
         if matches.is_set("interactive") && matches.bool("interactive") {
             log::warn("--interactive has no effect; to set missing values, edit the base CSV");
         }
-        new_base(&package)
+        placeholder_base(&package)
     };
     prepare(&mut csv);
-    if is_go(&layout) || layout.is_empty() {
+    if project.is_go() {
         let apis = matches.some("apis-dir").unwrap_or("api");
-        golang::apply(&mut csv, Path::new(apis), &golang::resources(project)?)?;
+        golang::apply(&mut csv, Path::new(apis), &project.resources)?;
     }
     let text = kube_yaml::emit(&csv);
     std::fs::create_dir_all(output.join("bases"))
@@ -115,36 +107,13 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
     if !kustomization.exists() {
         atomic_files::file(
             &kustomization,
-            kustomization_of(&package, layout.contains("go.kubebuilder")).as_bytes(),
+            kustomization_of(&package, has_plugin("go.kubebuilder")).as_bytes(),
         )?;
     }
     if !is_quiet {
         writeln!(io::stdout(), "Kustomize files generated successfully")?;
     }
     Ok(Status::SUCCESS)
-}
-
-/// Rejects a PROJECT file of an unsupported version.
-fn check_version(project: &Path) -> Result<()> {
-    let bytes = file::read_in_project(project, MAX_FILE).context("failed to read PROJECT")?;
-    let parsed = kube_yaml::parse(&bytes);
-    if let Some(error) = parsed.error {
-        bail!("PROJECT:{}:{}: {}", error.position.line, error.position.column, error.message);
-    }
-    let root = parsed.documents.first().map(kube_yaml::Tree::root);
-    let version = root.and_then(|root| kube_yaml::field(root, "version"));
-    match version {
-        Some(version) if !PROJECT_VERSIONS.contains(&version.text()) => {
-            let position = version.position();
-            bail!(
-                "PROJECT:{}:{}: version {:?} of the file is not supported: expected \"3\"",
-                position.line,
-                position.column,
-                version.text()
-            )
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Returns the name of the current directory, in lower case.
@@ -204,57 +173,6 @@ fn prepare(csv: &mut Json) {
             install.insert("spec".to_owned(), json!({ "deployments": null }));
         }
     }
-}
-
-/// Returns the base CSV of a project that has none.
-fn new_base(package: &str) -> Json {
-    let display = display_name(package);
-    json!({
-        "apiVersion": "operators.coreos.com/v1alpha1",
-        "kind": "ClusterServiceVersion",
-        "metadata": {
-            "name": format!("{package}.v0.0.0"),
-            "namespace": "placeholder",
-            "annotations": { "capabilities": "Basic Install", "alm-examples": "[]" },
-        },
-        "spec": {
-            "displayName": display,
-            "description": format!("{display} description. TODO."),
-            "provider": { "name": "Provider Name", "url": "https://your.domain" },
-            "maintainers": [{ "name": "Maintainer Name", "email": "your@email.com" }],
-            "links": [{ "name": display, "url": format!("https://{package}.domain") }],
-            "maturity": "alpha",
-            "keywords": [package],
-            "icon": [{ "base64data": "", "mediatype": "" }],
-            "installModes": [
-                { "type": "OwnNamespace", "supported": false },
-                { "type": "SingleNamespace", "supported": false },
-                { "type": "MultiNamespace", "supported": false },
-                { "type": "AllNamespaces", "supported": true },
-            ],
-        },
-    })
-}
-
-/// Returns a name as capitalized words: `memcached-operator` is `Memcached Operator`, and `MemcachedRS` is
-/// `Memcached RS`.
-pub(crate) fn display_name(name: &str) -> String {
-    let mut words: Vec<String> = Vec::new();
-    for part in name.split(['.', '-', '_', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
-        let mut word = String::new();
-        for char in part.chars() {
-            if char.is_uppercase() && word.chars().last().is_some_and(|last| !last.is_uppercase()) {
-                words.push(std::mem::take(&mut word));
-            }
-            word.push(char);
-        }
-        words.push(word);
-    }
-    let capitalized = words.iter().map(|word| {
-        let mut chars = word.chars();
-        chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
-    });
-    capitalized.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the kustomization of a project that has none.

@@ -5,7 +5,7 @@
 use anyhow::Result;
 
 use super::super::cobra::Matches;
-use super::super::equivalent::{Becomes, NativeCommand};
+use super::super::native::{Becomes, NativeCommand};
 use super::super::{Status, log, native};
 use super::olm_release;
 use super::seconds;

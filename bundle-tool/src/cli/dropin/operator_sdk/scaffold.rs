@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use super::super::cobra::Matches;
 use super::super::{Status, native};
-use crate::cli::generate::project_layout;
+use crate::cli::generate::read_project;
 
 /// Says that only operators in Rust are scaffolded.
 pub(crate) fn only_rust(path: &str) -> String {
@@ -18,9 +18,9 @@ pub(crate) fn only_rust(path: &str) -> String {
 
 /// Rejects plugins for other languages.
 fn check(matches: &Matches, is_new: bool) -> Result<()> {
-    let given = matches.list("plugins").iter().map(String::as_str);
-    let layout = if is_new { None } else { project_layout(Path::new("PROJECT"))? };
-    for plugin in given.chain(layout.as_deref().into_iter().flat_map(|layout| layout.split(','))) {
+    let project = if is_new { None } else { read_project(Path::new("PROJECT"))? };
+    let existing = project.iter().flat_map(|project| &project.plugins);
+    for plugin in matches.list("plugins").iter().chain(existing) {
         let name = plugin.split('/').next().unwrap_or_default();
         let replacement = match name.split('.').next().unwrap_or_default() {
             "helm" => "`bundle-tool init --from CHART`, which packages a Helm chart",

@@ -348,7 +348,7 @@ pub(crate) fn validate(matches: &Matches) -> Result<Status> {
     }
     let options = Options { suites, ..Options::default() };
     let found = verdict::of(tag, &registries, &options)?;
-    found.print_text(&mut std::io::stderr().lock())?;
+    verdict::print_text(&found, &mut std::io::stderr().lock())?;
     if !found.passed() {
         return Ok(Status::FAILURE);
     }
@@ -375,11 +375,19 @@ pub(crate) fn unpack(matches: &Matches) -> Result<Status> {
         let bundle = olm_model::read::bundle::files(image, &files);
         let found = verdict::of_bundle(&bundle, &Options::default())?;
         if !found.passed() {
-            found.print_text(&mut std::io::stderr().lock())?;
+            verdict::print_text(&found, &mut std::io::stderr().lock())?;
             bail!("bundle content validation failed");
         }
     }
     fs::create_dir_all(out).with_context(|| format!("failed to write {}", out.display()))?;
     atomic_files::tree(out, files)?;
     Ok(Status::SUCCESS)
+}
+
+/// Says that only OLM runs `extract`.
+pub(crate) fn extract(path: &str) -> String {
+    format!(
+        "`{path}` is the job with which OLM unpacks a bundle into a ConfigMap, and is not supported; use `bundle-tool run bundle IMAGE` to \
+         install a bundle, or `bundle-tool opm alpha bundle unpack IMAGE` to write its files to a directory"
+    )
 }

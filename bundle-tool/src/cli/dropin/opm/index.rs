@@ -10,7 +10,7 @@ use atomic_files::Pending;
 
 use super::super::cobra::Matches;
 use super::super::images::{BuiltImage, deliver};
-use super::super::registries::{is_insecure, is_local, registries};
+use super::super::registries::{is_insecure, is_on_this_machine, registries};
 use super::super::{Status, UsageError, log, native};
 use super::OPM_IMAGE;
 use super::dockerfile;
@@ -63,7 +63,7 @@ pub(crate) fn add(matches: &Matches) -> Result<Status> {
     if matches.bool("permissive") {
         words.push("--no-validate");
     }
-    if is_insecure(matches)? || bundles.iter().all(|bundle| is_local(bundle)) {
+    if is_insecure(matches)? || bundles.iter().all(|bundle| is_on_this_machine(bundle)) {
         words.push("--insecure");
     }
     match native(words, [directory.as_str()].into_iter().chain(bundles))? {

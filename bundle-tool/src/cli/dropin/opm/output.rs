@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::{Result, bail};
 
 use super::super::cobra::Matches;
-use super::super::equivalent::Becomes;
+use super::super::native::Becomes;
 use olm_model::catalog::Catalog;
 
 /// What the flags for registries without TLS become: those of opm apply to all registries, and to certificates, too.

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 
 use super::super::cobra::Matches;
-use super::super::equivalent::{Becomes, NativeCommand};
+use super::super::native::{Becomes, NativeCommand};
 use super::super::registries::registries;
 use super::super::{Status, log};
 use super::output::{Format, INSECURE};

@@ -6,7 +6,8 @@
 use anyhow::{Context as _, Result};
 
 use super::super::cobra::Matches;
-use super::super::equivalent::{Becomes, NativeCommand, same};
+use super::super::equivalent::same;
+use super::super::native::{Becomes, NativeCommand};
 use super::super::{Status, native};
 
 /// The native command.

@@ -4,7 +4,7 @@
 /// The commands of `opm index` that have no meaning for file-based catalogs.
 pub(crate) fn index(path: &str) -> String {
     let replacement = match name(path) {
-        "export" => "`bundle-tool catalog prune --keep PACKAGE --to DIR`",
+        "export" => "`bundle-tool catalog prune --keep PACKAGE --output-dir DIR`",
         "prune-stranded" => "not needed, because every bundle of a file-based catalog belongs to a package",
         _ => "`bundle-tool catalog prune --keep 'PACKAGE@>=VERSION'`",
     };

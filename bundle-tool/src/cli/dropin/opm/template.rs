@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::cobra::Matches;
-use super::super::equivalent::{Becomes, NativeCommand};
+use super::super::native::{Becomes, NativeCommand};
 use super::super::registries::registries;
 use super::super::{Status, UsageError};
 use super::mermaid;

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use serde_json::{Value as Json, json};
 
 use super::super::cobra::Matches;
-use super::super::equivalent::{Becomes, NativeCommand};
+use super::super::native::{Becomes, NativeCommand};
 use super::super::{Status, UsageError, log};
 use super::output::INSECURE;
 use crate::cli::catalog::validate::validate;
@@ -83,16 +83,8 @@ pub(crate) fn problems_in(name: &str, root: Option<&Path>, sources: Vec<Source>)
     let is_opms = |finding: &&Finding| {
         olm_rules::find(finding.rule).is_none_or(|rule| rule.is_rejected_by(Validator::Opm))
     };
-    Ok(report.findings.iter().filter(|finding| finding.is_failure()).filter(is_opms).map(text).collect())
-}
-
-fn text(finding: &Finding) -> String {
-    let file = finding.file.as_deref().map(|file| match (finding.line, finding.column) {
-        (Some(line), Some(column)) => format!("{file}:{line}:{column}: "),
-        _ => format!("{file}: "),
-    });
-    let text = format!("{}{} [{}]", file.unwrap_or_default(), finding.message, finding.rule);
-    printable(&text).into_owned()
+    let findings = report.findings.iter().filter(|finding| finding.is_failure()).filter(is_opms);
+    Ok(findings.map(|finding| printable(&finding.one_line()).into_owned()).collect())
 }
 
 /// Returns the reason of an error as Go words it.

@@ -7,6 +7,7 @@ use crate::controller::object::Key;
 use crate::controller::outline::Outline;
 use crate::controller::raw_object::{RawObject, version_of};
 use crate::controller::view::{AnyView, ParseView};
+use crate::labels::MANAGED_BY;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::core::ApiResource;
 use kube::runtime::watcher::Event;
@@ -35,6 +36,8 @@ pub(crate) struct ObservedChild {
     pub(crate) digest: u64,
     /// Being deleted: it can only be created again once it is gone.
     pub(crate) deleting: bool,
+    /// The watch does not report it: it has lost its label, or is gone.
+    pub(crate) unwatched: bool,
     /// What else the controller uses of the kind; `None` if it could not be parsed.
     pub(crate) view: Option<AnyView>,
 }
@@ -164,8 +167,15 @@ impl ChildTable {
         [state.entries.len(), state.mutated.len(), waiting, state.renamed.len()]
     }
 
-    /// Records a watch event; returns the owners of objects whose change the controller has to look at.
-    pub(crate) fn observe(&mut self, event: Event<RawObject>) -> Vec<Key> {
+    /// Records a watch event; returns the objects that the watch has lost, with their owners, and the owners of objects whose
+    /// change the controller has to look at.
+    pub(crate) fn observe(&mut self, event: Event<RawObject>) -> (Vec<(Key, Key)>, Vec<Key>) {
+        let mut lost = Vec::new();
+        let owners = self.record(event, &mut lost);
+        (lost, owners)
+    }
+
+    fn record(&mut self, event: Event<RawObject>, lost: &mut Vec<(Key, Key)>) -> Vec<Key> {
         let Self { config, state } = self;
         match event {
             Event::Init => {
@@ -186,7 +196,7 @@ impl ChildTable {
                 let listed = state.listing.take().unwrap_or_default();
                 let gone =
                     state.entries.keys().filter(|key| !listed.contains(key)).cloned().collect::<Vec<_>>();
-                let owners = gone.iter().flat_map(|key| state.remove(key)).collect();
+                let owners = gone.iter().flat_map(|key| state.lose(key, lost)).collect();
                 let State { entries, mutated, .. } = state;
                 mutated.retain(|key, _| entries.contains_key(key));
                 if state.restored {
@@ -203,8 +213,59 @@ impl ChildTable {
                 let key = Key::from(&object.metadata);
                 state.watched = state.watched.max(version_of(&object.metadata).unwrap_or_default());
                 state.mutated.remove(&key);
-                state.remove(&key)
+                // What is deleted gracefully, or by this controller, is gone. Anything else may only have lost its label: the
+                // event is the same.
+                if object.metadata.deletion_timestamp.is_some() {
+                    state.remove(&key)
+                } else {
+                    state.lose(&key, lost)
+                }
             }
+        }
+    }
+
+    /// Returns the objects of an owner that the watch does not report.
+    pub(crate) fn unwatched(&self, owner: &Key, uid: &str) -> Vec<Key> {
+        let own = self.owned_by(owner, uid).into_iter();
+        own.filter(|(_, seen)| seen.unwatched).map(|(key, _)| key).collect()
+    }
+
+    /// Records an object that a request has found, whether or not the watch reports it.
+    pub(crate) fn found(&mut self, object: &RawObject, manager: &str) {
+        let Self { config, state } = self;
+        let key = Key::from(&object.metadata);
+        let content = config.content(object);
+        config.insert(state, object, Some(content));
+        let label = object.metadata.labels.as_ref().and_then(|labels| labels.get(MANAGED_BY));
+        if let Some(entry) = state.entries.get_mut(&key) {
+            Arc::make_mut(&mut entry.seen).unwatched = label.is_none_or(|label| label != manager);
+        }
+    }
+
+    /// Records that an object does not exist.
+    pub(crate) fn gone(&mut self, key: &Key) {
+        self.state.mutated.remove(key);
+        self.state.remove(key);
+    }
+
+    /// Records that this controller deleted an object.
+    pub(crate) fn deleted(&mut self, key: &Key, uid: &str) {
+        if let Some(entry) = self.state.entries.get_mut(key).filter(|entry| entry.seen.uid == uid) {
+            Arc::make_mut(&mut entry.seen).deleting = true;
+        }
+    }
+
+    /// Forgets what the watch has lost of an owner that no longer exists.
+    pub(crate) fn forget_lost(&mut self, owner: &Key) {
+        let renamed = self.state.renamed.get(owner).into_iter().flatten();
+        let lost = std::iter::once(owner).chain(renamed).filter(|key| {
+            self.state.entries.get(key).is_some_and(|entry| {
+                entry.seen.unwatched
+                    && entry.seen.owner.as_ref().is_some_and(|of| of.key.as_ref() == Some(owner))
+            })
+        });
+        for key in lost.cloned().collect::<Vec<_>>() {
+            self.state.remove(&key);
         }
     }
 
@@ -313,6 +374,7 @@ impl ChildConfig {
             owner: self.owners.owner(&object.metadata),
             digest: self.digest(state, &key, &object.metadata, content),
             deleting: object.metadata.deletion_timestamp.is_some(),
+            unwatched: false,
             view: view.ok(),
         });
         let mut affected = Vec::new();
@@ -370,6 +432,17 @@ impl State {
                 self.renamed.remove(&owner.clone());
             }
         }
+    }
+
+    /// Records that the watch no longer reports an object; returns who has to look at it. An object of this controller's kind may
+    /// still own it.
+    fn lose(&mut self, key: &Key, lost: &mut Vec<(Key, Key)>) -> Vec<Key> {
+        let Some(entry) = self.entries.get_mut(key) else { return Vec::new() };
+        let owner = entry.seen.owner.as_ref().and_then(|owner| owner.key.clone());
+        let Some(owner) = owner.filter(|_| !entry.seen.deleting) else { return self.remove(key) };
+        Arc::make_mut(&mut entry.seen).unwatched = true;
+        lost.push((key.clone(), owner));
+        self.owners(key)
     }
 
     /// Removes an object; returns who has to look at it.
@@ -433,6 +506,15 @@ mod tests {
         named("x", version, ports, n)
     }
 
+    impl ChildTable {
+        /// Records an event, and that what the watch has lost does not exist.
+        fn see(&mut self, event: Event<RawObject>) -> Vec<Key> {
+            let (lost, owners) = self.observe(event);
+            lost.iter().for_each(|(key, _)| self.gone(key));
+            owners
+        }
+    }
+
     fn available(table: &ChildTable) -> i32 {
         let seen = table.get(&key()).unwrap();
         seen.view.as_ref().unwrap().get::<Rollout>().unwrap().available
@@ -442,10 +524,10 @@ mod tests {
     fn child_with_another_name_is_found_by_its_owner() {
         let mut table = empty();
         let config = Key { name: "x-config".into(), ..key() };
-        assert_eq!(table.observe(Event::Apply(named("x-config", 5, &json!(1), 0))), [key()]);
+        assert_eq!(table.see(Event::Apply(named("x-config", 5, &json!(1), 0))), [key()]);
         assert_eq!(table.owned_by(&key(), "o").into_iter().map(|(key, _)| key).collect::<Vec<_>>(), [config]);
         assert!(table.owned_by(&key(), "another").is_empty());
-        assert_eq!(table.observe(Event::Delete(named("x-config", 6, &json!(1), 0))), [key()]);
+        assert_eq!(table.see(Event::Delete(named("x-config", 6, &json!(1), 0))), [key()]);
         assert_eq!(table.sizes(), [0; 4]);
     }
 
@@ -454,11 +536,11 @@ mod tests {
         let mut table = empty();
         let mut foreign = object(5, &json!(1), 0);
         foreign.metadata.owner_references = None;
-        assert!(table.observe(Event::Apply(foreign.clone())).is_empty());
+        assert!(table.see(Event::Apply(foreign.clone())).is_empty());
         let other = Key { name: "y".into(), ..key() };
         table.wait(&key(), &key());
         table.wait(&key(), &other);
-        assert_eq!(table.observe(Event::Delete(foreign)), [key(), other]);
+        assert_eq!(table.see(Event::Delete(foreign)), [key(), other]);
         assert_eq!(table.sizes(), [0; 4]);
     }
 
@@ -470,12 +552,12 @@ mod tests {
             object.metadata.generation = generation;
             Event::Apply(object)
         };
-        assert_eq!(table.observe(at(1, Some(1), 0)), [key()]);
-        assert!(table.observe(at(2, Some(1), 0)).is_empty());
-        assert_eq!(table.observe(at(3, Some(1), 1)), [key()]);
-        assert_eq!(table.observe(at(4, Some(2), 1)), [key()]);
-        assert_eq!(table.observe(at(5, None, 1)), [key()]);
-        assert_eq!(table.observe(at(6, None, 1)), [key()]);
+        assert_eq!(table.see(at(1, Some(1), 0)), [key()]);
+        assert!(table.see(at(2, Some(1), 0)).is_empty());
+        assert_eq!(table.see(at(3, Some(1), 1)), [key()]);
+        assert_eq!(table.see(at(4, Some(2), 1)), [key()]);
+        assert_eq!(table.see(at(5, None, 1)), [key()]);
+        assert_eq!(table.see(at(6, None, 1)), [key()]);
     }
 
     fn key() -> Key {
@@ -486,15 +568,15 @@ mod tests {
     fn echo_of_an_own_write_is_not_a_change() {
         let mut table = empty();
         table.applied(&object(5, &json!(1), 0), Some(0));
-        assert!(table.observe(Event::Apply(object(5, &json!(1), 0))).is_empty());
-        assert_eq!(table.observe(Event::Apply(object(6, &json!(2), 0))), [key()]);
+        assert!(table.see(Event::Apply(object(5, &json!(1), 0))).is_empty());
+        assert_eq!(table.see(Event::Apply(object(6, &json!(2), 0))), [key()]);
     }
 
     #[test]
     fn old_event_does_not_undo_what_a_write_returned() {
         let mut table = empty();
         table.applied(&object(5, &json!(1), 7), Some(0));
-        assert!(table.observe(Event::Apply(object(4, &json!(9), 3))).is_empty());
+        assert!(table.see(Event::Apply(object(4, &json!(9), 3))).is_empty());
         assert_eq!(available(&table), 7);
     }
 
@@ -507,12 +589,12 @@ mod tests {
             object
         };
         let digest = |table: &ChildTable| table.get(&key()).unwrap().digest;
-        table.observe(Event::Apply(at(1, 1)));
+        table.see(Event::Apply(at(1, 1)));
         assert_ne!(digest(&table), 9);
         table.applied(&at(1, 1), Some(9));
         assert_eq!(digest(&table), 9);
-        assert!(table.observe(Event::Apply(at(2, 1))).is_empty(), "another part of the object");
-        assert_eq!(table.observe(Event::Apply(at(3, 2))), [key()]);
+        assert!(table.see(Event::Apply(at(2, 1))).is_empty(), "another part of the object");
+        assert_eq!(table.see(Event::Apply(at(3, 2))), [key()]);
         assert_ne!(digest(&table), 9, "somebody changed the spec");
         table.applied(&at(4, 3), Some(9));
         assert_eq!(digest(&table), 9);
@@ -527,13 +609,13 @@ mod tests {
             object
         };
         assert_eq!(table.revision(&key()), None);
-        table.observe(Event::Apply(at(1, Some(1))));
+        table.see(Event::Apply(at(1, Some(1))));
         let before = table.revision(&key()).unwrap();
         // The watch may report a write before its response arrives.
-        table.observe(Event::Apply(at(3, Some(2))));
+        table.see(Event::Apply(at(3, Some(2))));
         assert!(before.differs(&at(3, Some(2))));
         assert!(!before.differs(&at(2, Some(1))), "only the status");
-        table.observe(Event::Apply(at(4, None)));
+        table.see(Event::Apply(at(4, None)));
         assert!(table.revision(&key()).unwrap().differs(&at(5, None)), "a kind without generations");
     }
 
@@ -545,18 +627,18 @@ mod tests {
             object.metadata.generation = generation;
             Event::Apply(object)
         };
-        table.observe(at(1, Some(1), 1));
-        assert!(table.observe(at(2, Some(1), 1)).is_empty());
-        assert_eq!(table.observe(at(3, Some(2), 2)), [key()]);
-        assert_eq!(table.observe(at(4, None, 3)), [key()]);
-        assert_eq!(table.observe(at(5, None, 4)), [key()]);
+        table.see(at(1, Some(1), 1));
+        assert!(table.see(at(2, Some(1), 1)).is_empty());
+        assert_eq!(table.see(at(3, Some(2), 2)), [key()]);
+        assert_eq!(table.see(at(4, None, 3)), [key()]);
+        assert_eq!(table.see(at(5, None, 4)), [key()]);
     }
 
     #[test]
     fn late_response_does_not_bring_back_a_deleted_object() {
         let mut table = empty();
-        table.observe(Event::Apply(object(4, &json!(1), 0)));
-        assert_eq!(table.observe(Event::Delete(object(8, &json!(1), 0))), [key()]);
+        table.see(Event::Apply(object(4, &json!(1), 0)));
+        assert_eq!(table.see(Event::Delete(object(8, &json!(1), 0))), [key()]);
         table.applied(&object(6, &json!(1), 0), Some(0));
         assert!(table.get(&key()).is_none());
     }
@@ -564,9 +646,9 @@ mod tests {
     #[test]
     fn list_removes_what_no_longer_exists() {
         let mut table = empty();
-        table.observe(Event::Apply(object(4, &json!(1), 0)));
-        table.observe(Event::Init);
-        assert_eq!(table.observe(Event::InitDone), [key()]);
+        table.see(Event::Apply(object(4, &json!(1), 0)));
+        table.see(Event::Init);
+        assert_eq!(table.see(Event::InitDone), [key()]);
         assert!(table.get(&key()).is_none());
     }
 
@@ -576,7 +658,7 @@ mod tests {
         let wanted = table.config.outline.as_ref().unwrap().digest_of(&json!({"spec": {"ports": 1}}));
         table.applied(&object(5, &json!(2), 0), Some(wanted));
         assert_eq!(table.get(&key()).unwrap().digest, wanted);
-        table.observe(Event::Apply(object(6, &json!(3), 0)));
+        table.see(Event::Apply(object(6, &json!(3), 0)));
         assert_ne!(table.get(&key()).unwrap().digest, wanted, "a later change is drift again");
     }
 
@@ -589,12 +671,12 @@ mod tests {
             object.metadata.generation = Some(5);
             object
         };
-        table.observe(Event::Apply(listed(900, 1)));
-        table.observe(Event::Init);
-        assert_eq!(table.observe(Event::InitApply(listed(100, 2))), [key()], "of the same generation, too");
-        table.observe(Event::InitDone);
+        table.see(Event::Apply(listed(900, 1)));
+        table.see(Event::Init);
+        assert_eq!(table.see(Event::InitApply(listed(100, 2))), [key()], "of the same generation, too");
+        table.see(Event::InitDone);
         // The watch and the own writes go on from there.
-        assert_eq!(table.observe(Event::Apply(object(101, &json!(3), 0))), [key()]);
+        assert_eq!(table.see(Event::Apply(object(101, &json!(3), 0))), [key()]);
         table.applied(&object(102, &json!(1), 7), Some(0));
         assert_eq!(available(&table), 7);
     }
@@ -602,19 +684,41 @@ mod tests {
     #[test]
     fn list_does_not_undo_what_was_written_while_it_ran() {
         let mut table = empty();
-        table.observe(Event::Init);
+        table.see(Event::Init);
         table.applied(&object(10, &json!(1), 7), Some(0));
-        assert!(table.observe(Event::InitApply(object(8, &json!(2), 3))).is_empty());
-        table.observe(Event::InitDone);
+        assert!(table.see(Event::InitApply(object(8, &json!(2), 3))).is_empty());
+        table.see(Event::InitDone);
         assert_eq!(available(&table), 7);
     }
 
     #[test]
     fn late_response_that_admission_plugins_changed_leaves_nothing_behind() {
         let mut table = empty();
-        table.observe(Event::Apply(object(4, &json!(1), 0)));
-        table.observe(Event::Delete(object(8, &json!(1), 0)));
+        table.see(Event::Apply(object(4, &json!(1), 0)));
+        table.see(Event::Delete(object(8, &json!(1), 0)));
         table.applied(&object(6, &json!(2), 0), Some(12345));
+        assert_eq!(table.sizes(), [0; 4]);
+    }
+
+    #[test]
+    fn object_that_the_watch_lost_is_known_until_it_is_found_or_gone() {
+        let mut table = with(None);
+        table.observe(Event::Apply(object(5, &json!(1), 0)));
+        let (lost, owners) = table.observe(Event::Delete(object(6, &json!(1), 0)));
+        assert_eq!((lost, owners), (vec![(key(), key())], vec![key()]));
+        assert_eq!(table.unwatched(&key(), "o"), [key()]);
+        table.found(&object(6, &json!(1), 0), "me");
+        assert!(table.get(&key()).unwrap().unwatched, "it has no label");
+        let mut labelled = object(7, &json!(1), 0);
+        labelled.metadata.labels = Some([(MANAGED_BY.to_owned(), "me".to_owned())].into());
+        table.observe(Event::Apply(labelled));
+        assert!(table.unwatched(&key(), "o").is_empty());
+        table.observe(Event::Delete(object(8, &json!(1), 0)));
+        table.forget_lost(&key());
+        assert_eq!(table.sizes(), [0; 4]);
+        table.observe(Event::Apply(object(9, &json!(1), 0)));
+        table.deleted(&key(), "u");
+        assert!(table.observe(Event::Delete(object(10, &json!(1), 0))).0.is_empty(), "it was deleted here");
         assert_eq!(table.sizes(), [0; 4]);
     }
 }

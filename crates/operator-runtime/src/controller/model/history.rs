@@ -1,10 +1,11 @@
 //! What was reported of one object: when its status is due, and which events are not recorded yet. Pure.
 
 use super::write_budget::{Generation, WriteBudget};
-use crate::conditions::{Conditioned, DEGRADED, find, phase};
+use crate::conditions::{DEGRADED, Status, find, phase};
 use crate::controller::children::DesiredChild;
 use crate::events::Event;
 use crate::problem::ReconcileProblem;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -19,8 +20,10 @@ pub(crate) struct ReconcileHistory {
     events: Vec<Event>,
     /// Reason and message of the last `Degraded` that was recorded as an event.
     degraded: Option<(String, String)>,
-    /// What `cleanup` failed with last.
-    cleanup: Option<ReconcileProblem>,
+    /// What `cleanup` waits for or failed with last, and until when it is not called again.
+    cleanup: Option<(ReconcileProblem, Option<Instant>)>,
+    /// The digest of the last status for which events were made.
+    events_of: Option<u64>,
     /// What a generation of the object asks for.
     desired: Option<(Generation, Arc<Vec<DesiredChild>>)>,
     /// How often the children were written.
@@ -36,6 +39,11 @@ impl ReconcileHistory {
     /// A reconcile failed; returns how many have in a row.
     pub(crate) fn failed(&mut self) -> u32 {
         self.failures = self.failures.saturating_add(1);
+        self.failures
+    }
+
+    /// Returns how many reconciles have failed in a row.
+    pub(crate) fn failures(&self) -> u32 {
         self.failures
     }
 
@@ -63,7 +71,7 @@ impl ReconcileHistory {
     /// A reconcile ends with a status and with events; returns when to write the status, and the events to record now.
     ///
     /// While the controller is `busy` with others, events wait for the status that they belong to.
-    pub(crate) fn report<S: Conditioned + PartialEq>(
+    pub(crate) fn report<S: Status>(
         &mut self,
         read: Option<&S>,
         newest: Option<&S>,
@@ -73,21 +81,44 @@ impl ReconcileHistory {
         now: Instant,
     ) -> (StatusDue, Vec<Event>) {
         self.events.extend(events);
-        self.events.extend(newly_degraded(read, after, &mut self.degraded));
+        if !after.conditions().is_empty() {
+            self.events.extend(newly_degraded(read, after, &mut self.degraded));
+        }
         let due = due(newest, after, &mut self.status, busy, now);
         let later = busy && matches!(due, StatusDue::After(_));
         (due, if later { Vec::new() } else { std::mem::take(&mut self.events) })
     }
 
-    /// Returns what `cleanup` failed with last.
-    pub(crate) fn cleanup_problem(&self) -> Option<ReconcileProblem> {
-        self.cleanup.clone()
+    /// Whether a status is another one than was read, for the first time.
+    pub(crate) fn is_new_status<S: Status>(&mut self, read: Option<&S>, after: &S) -> bool {
+        let mut hasher = DefaultHasher::new();
+        serde_json::to_string(after).unwrap_or_default().hash(&mut hasher);
+        let digest = Some(hasher.finish());
+        let new = read != Some(after) && self.events_of != digest;
+        self.events_of = digest;
+        new
     }
 
-    /// `cleanup` failed; returns whether with another problem than before.
-    pub(crate) fn cleanup_failed(&mut self, problem: &ReconcileProblem) -> bool {
-        let new = self.cleanup.as_ref() != Some(problem);
-        self.cleanup = Some(problem.clone());
+    /// Returns a warning about a problem that was not recorded yet.
+    pub(crate) fn new_problem(&mut self, problem: Option<&ReconcileProblem>) -> Option<Event> {
+        let now = problem.map(|problem| (problem.reason.clone(), problem.message.clone()));
+        let new = now.is_some() && self.degraded != now;
+        self.degraded.clone_from(&now);
+        let (reason, message) = now.filter(|_| new)?;
+        Some(Event::warning(&reason, "Reconcile", message))
+    }
+
+    /// Returns what `cleanup` waits for or failed with last, and for how long it is not to be called again.
+    pub(crate) fn cleanup(&self, now: Instant) -> (Option<ReconcileProblem>, Option<Duration>) {
+        let Some((problem, until)) = &self.cleanup else { return (None, None) };
+        let left = until.and_then(|until| until.checked_duration_since(now)).filter(|left| !left.is_zero());
+        (Some(problem.clone()), left)
+    }
+
+    /// `cleanup` waits or failed; returns whether with another problem than before.
+    pub(crate) fn cleanup_ended(&mut self, problem: &ReconcileProblem, until: Option<Instant>) -> bool {
+        let new = self.cleanup.as_ref().is_none_or(|(known, _)| known != problem);
+        self.cleanup = Some((problem.clone(), until));
         new
     }
 }
@@ -123,7 +154,7 @@ pub(crate) enum StatusDue {
 ///
 /// The first status and the end of a rollout are written at once; progress at most once a second; and while the
 /// controller is `busy` with others, everything but the end of a rollout is delayed, up to a limit.
-fn due<S: Conditioned + PartialEq>(
+fn due<S: Status>(
     before: Option<&S>,
     after: &S,
     history: &mut StatusHistory,
@@ -150,7 +181,7 @@ fn due<S: Conditioned + PartialEq>(
 }
 
 /// Returns a warning if the condition `Degraded` became true, or true for another reason, since it was last recorded.
-fn newly_degraded<S: Conditioned>(
+fn newly_degraded<S: Status>(
     before: Option<&S>,
     after: &S,
     recorded: &mut Option<(String, String)>,
@@ -268,8 +299,16 @@ mod tests {
         history.succeeded();
         assert_eq!(history.failed(), 1);
         let problem = ReconcileProblem::new("Away", "the cloud is away");
-        assert_eq!((history.cleanup_failed(&problem), history.cleanup_failed(&problem)), (true, false));
-        assert_eq!(history.cleanup_problem(), Some(problem));
+        let now = Instant::now();
+        assert_eq!(
+            (history.cleanup_ended(&problem, None), history.cleanup_ended(&problem, None)),
+            (true, false)
+        );
+        assert_eq!(history.cleanup(now), (Some(problem.clone()), None));
+        let (second, until) = (Duration::from_secs(1), now + Duration::from_secs(1));
+        assert!(!history.cleanup_ended(&problem, Some(until)));
+        assert_eq!(history.cleanup(now), (Some(problem.clone()), Some(second)));
+        assert_eq!(history.cleanup(until), (Some(problem), None));
     }
 
     #[test]

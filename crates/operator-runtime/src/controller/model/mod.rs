@@ -6,6 +6,7 @@
 mod children;
 mod history;
 mod objects;
+mod references;
 mod related;
 mod write_budget;
 
@@ -13,15 +14,17 @@ mod write_budget;
 pub(crate) use children::Owner;
 pub(crate) use children::{ChildTable, ObservedChild, OwnerKind, controller_uid};
 pub(crate) use history::{ReconcileHistory, StatusDue};
-pub(crate) use related::Views;
+pub(crate) use references::{ReferenceTable, Views};
 
 use super::children::Outlines;
 use super::object::{Key, Object};
-use super::observed::Observed;
+use super::observed::Snapshot;
 use super::raw_object::RawObject;
-use super::watches::Watches;
-use crate::context::Platform;
+use super::references::Reference;
+use super::stored::Stored;
+use super::watches::{Declared, Refers};
 use crate::lock::lock;
+use kube::Resource;
 use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
@@ -29,27 +32,89 @@ use objects::ObjectTable;
 use related::RelatedTable;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+/// What the objects of a controller refer to; shared by the models of all namespaces.
+pub(crate) struct ReferenceModel<O> {
+    tables: Vec<Mutex<ReferenceTable>>,
+    refers: Vec<Refers<O>>,
+    /// The namespaces that are watched; empty for all.
+    namespaces: Vec<String>,
+}
+
+impl<O: Object> ReferenceModel<O> {
+    pub(crate) fn new(declared: &Declared, refers: Vec<Refers<O>>, namespaces: Vec<String>) -> Self {
+        let tables = declared.references.iter().map(|kind| Mutex::new(ReferenceTable::new(kind))).collect();
+        Self { tables, refers, namespaces }
+    }
+
+    /// Records an event of the watch of a kind in a namespace (or in all); returns the objects to reconcile.
+    pub(crate) fn event(&self, kind: usize, scope: Option<&str>, event: Event<RawObject>) -> Vec<Key> {
+        lock(&self.tables[kind]).observe(scope, event)
+    }
+
+    /// Returns what an object refers to, by kind, and which namespace of it is not watched.
+    fn of(&self, key: &Key, object: &O, declared: &Declared) -> (Vec<Views>, Option<String>) {
+        let mut unwatched = None;
+        let found = self.tables.iter().zip(&self.refers).zip(&declared.references);
+        let views = found.map(|((table, refers), kind)| {
+            let references = refers(object);
+            let elsewhere = |reference: &Reference| {
+                let namespace = reference.namespace(kind.namespaced, &key.namespace)?;
+                let watched = self.namespaces.is_empty() || self.namespaces.contains(&namespace);
+                (kind.namespaced && !watched).then(|| {
+                    let kind = &kind.resource.kind;
+                    format!(
+                        "refers to a {kind} in the namespace {namespace}, which the operator does not watch"
+                    )
+                })
+            };
+            unwatched = unwatched.take().or_else(|| references.iter().find_map(elsewhere));
+            lock(table).refer(key, &references)
+        });
+        (views.collect(), unwatched)
+    }
+
+    fn forget(&self, key: &Key) {
+        for table in &self.tables {
+            lock(table).forget(key);
+        }
+    }
+
+    fn retain(&self, exists: impl Fn(&Key) -> bool) {
+        for table in &self.tables {
+            lock(table).retain(&exists);
+        }
+    }
+
+    /// Returns how many objects and referrers are known.
+    pub(crate) fn size(&self) -> usize {
+        self.tables.iter().flat_map(|table| lock(table).sizes()).sum()
+    }
+}
+
 /// What is known of the objects that are reconciled, of their children, and of what is related to them.
 pub(crate) struct Model<O: Object> {
     /// What the watch reported last; kube's queue reads it, too.
-    store: Store<O>,
-    objects: Mutex<ObjectTable<O>>,
+    store: Store<Stored<O>>,
+    objects: Mutex<ObjectTable<Stored<O>>>,
     /// By kind.
     children: Vec<Mutex<ChildTable>>,
     related: Vec<Mutex<RelatedTable>>,
-    watches: Arc<Watches>,
-    platform: Platform,
+    references: Arc<ReferenceModel<O>>,
+    declared: Arc<Declared>,
+    /// The namespace of all objects; `None` if they are in several.
+    namespace: Option<String>,
 }
 
 impl<O: Object> Model<O> {
     pub(crate) fn new(
-        store: Store<O>,
-        watches: &Arc<Watches>,
+        store: Store<Stored<O>>,
+        declared: &Arc<Declared>,
+        references: Arc<ReferenceModel<O>>,
         owner: &OwnerKind,
         outlines: &Outlines,
-        platform: Platform,
+        namespace: Option<String>,
     ) -> Self {
-        let children = watches.children.iter().zip(outlines);
+        let children = declared.children.iter().zip(outlines);
         let children = children.map(|(kind, outline)| {
             let table = ChildTable::new(&kind.resource.kind, owner.clone(), outline.clone(), kind.parse);
             Mutex::new(table)
@@ -58,9 +123,10 @@ impl<O: Object> Model<O> {
             store,
             objects: Mutex::default(),
             children: children.collect(),
-            related: watches.related.iter().map(|kind| Mutex::new(RelatedTable::new(kind))).collect(),
-            watches: Arc::clone(watches),
-            platform,
+            related: declared.related.iter().map(|kind| Mutex::new(RelatedTable::new(kind))).collect(),
+            references,
+            declared: Arc::clone(declared),
+            namespace,
         }
     }
 
@@ -70,7 +136,7 @@ impl<O: Object> Model<O> {
     }
 
     /// Returns the newest state of an object that is known.
-    pub(crate) fn newest(&self, stored: &Arc<O>) -> Arc<O> {
+    pub(crate) fn newest(&self, stored: &Arc<Stored<O>>) -> Arc<Stored<O>> {
         lock(&self.objects).newest(stored)
     }
 
@@ -89,20 +155,24 @@ impl<O: Object> Model<O> {
         change(lock(&self.objects).history(key))
     }
 
-    /// Returns what was observed of an object.
-    pub(crate) fn observe(&self, object: &O) -> Observed {
-        let key = Key::from(object.meta());
+    /// Returns what the caches hold of what concerns an object, and which of its references cannot be followed.
+    pub(crate) fn observe(&self, object: &Stored<O>) -> (Snapshot, Option<String>) {
         let uid = object.meta().uid.as_deref().unwrap_or_default();
-        let mut observed = Observed::empty(key, &self.watches, self.platform);
-        observed.children =
-            self.children.iter().map(|table| lock(table).owned_by(observed.key(), uid)).collect();
-        observed.related = self.related.iter().map(|table| lock(table).related_to(observed.key())).collect();
-        observed.malformed = lock(&self.objects).malformed(observed.key());
-        observed
+        let mut snapshot = Snapshot::empty(Key::from(object.meta()), &self.declared);
+        let key = &snapshot.key;
+        let children = self.children.iter().map(|table| lock(table).owned_by(key, uid)).collect();
+        let related = self.related.iter().map(|table| lock(table).related_to(key)).collect();
+        let mut unwatched = None;
+        if let Some(object) = object.valid() {
+            (snapshot.references, unwatched) = self.references.of(&snapshot.key, object, &self.declared);
+        }
+        snapshot.children = children;
+        snapshot.related = related;
+        (snapshot, unwatched)
     }
 
     /// Records the response to an own write, for reconciles that run before the watch reports it.
-    pub(crate) fn object_written(&self, response: RawObject) -> Arc<O> {
+    pub(crate) fn object_written(&self, response: RawObject) -> Arc<Stored<O>> {
         let object = Arc::new(self.parse(response));
         lock(&self.objects).written(Arc::clone(&object));
         object
@@ -111,14 +181,22 @@ impl<O: Object> Model<O> {
     /// Forgets an object that was deleted during its reconcile: the watch has reported the deletion already.
     pub(crate) fn forget_if_deleted(&self, key: &Key) {
         if !self.exists(key) {
-            lock(&self.objects).deleted(key);
+            self.forget(key);
         }
+    }
+
+    fn forget(&self, key: &Key) {
+        lock(&self.objects).deleted(key);
+        for table in &self.children {
+            lock(table).forget_lost(key);
+        }
+        self.references.forget(key);
     }
 
     /// Records an event of the objects themselves; returns those to reconcile.
     ///
     /// The responses to own writes count until the store has them: what is listed enters the store only at the list's end.
-    pub(crate) fn object_event(&self, writer: &mut Writer<O>, event: Event<RawObject>) -> Vec<Key> {
+    pub(crate) fn object_event(&self, writer: &mut Writer<Stored<O>>, event: Event<RawObject>) -> Vec<Key> {
         let event = match event {
             Event::Apply(object) => Event::Apply(self.parse(object)),
             Event::Delete(object) => Event::Delete(self.parse(object)),
@@ -131,7 +209,8 @@ impl<O: Object> Model<O> {
         match event {
             Event::Apply(object) if objects.reported(&object) => vec![Key::from(object.meta())],
             Event::Delete(object) => {
-                objects.deleted(&Key::from(object.meta()));
+                drop(objects);
+                self.forget(&Key::from(object.meta()));
                 Vec::new()
             }
             Event::Init => {
@@ -147,6 +226,8 @@ impl<O: Object> Model<O> {
                 for table in &self.children {
                     lock(table).retain_waiting(|key| self.exists(key));
                 }
+                let elsewhere = |key: &Key| self.namespace.as_ref().is_some_and(|own| *own != key.namespace);
+                self.references.retain(|key| elsewhere(key) || self.exists(key));
                 listed.iter().map(|object| Key::from(object.meta())).collect()
             }
             Event::Apply(_) | Event::InitApply(_) => Vec::new(),
@@ -155,7 +236,14 @@ impl<O: Object> Model<O> {
 
     /// Records an event of children of a kind; returns the objects to reconcile.
     pub(crate) fn child_event(&self, kind: usize, event: Event<RawObject>) -> Vec<Key> {
-        lock(&self.children[kind]).observe(event)
+        let mut table = lock(&self.children[kind]);
+        let (lost, keys) = table.observe(event);
+        // Whoever exists finds out what became of it; of the others it was collected.
+        for (key, owner) in lost.into_iter().filter(|(_, owner)| !self.exists(owner)) {
+            table.gone(&key);
+            tracing::trace!(%owner, "a child was collected with its owner");
+        }
+        keys
     }
 
     /// Records an event of related objects of a kind; returns the objects to reconcile.
@@ -174,12 +262,12 @@ impl<O: Object> Model<O> {
         sizes
     }
 
-    /// Returns the object, and records whether its spec could be parsed.
-    fn parse(&self, raw: RawObject) -> O {
-        let (object, error) = raw.parse::<O>();
+    /// Returns the object, and records whether it could be parsed.
+    fn parse(&self, raw: RawObject) -> Stored<O> {
+        let object = Stored::parse(raw);
         let key = Key::from(object.meta());
-        if let Some(error) = lock(&self.objects).parsed(&key, error) {
-            tracing::warn!(object = %key, error, "failed to parse the spec");
+        if let Some(error) = lock(&self.objects).parsed(&key, object.error().map(ToOwned::to_owned)) {
+            tracing::warn!(object = %key, error, "failed to parse an object");
         }
         object
     }
@@ -200,15 +288,16 @@ mod tests {
     #[test]
     fn response_counts_until_the_list_that_contains_it_is_complete() {
         let (store, mut writer) = store();
+        let references = Arc::new(ReferenceModel::new(&Declared::default(), Vec::new(), Vec::new()));
         let model: Model<Cluster> =
-            Model::new(store.clone(), &Arc::default(), &owner_kind(), &Vec::new(), Platform::default());
+            Model::new(store.clone(), &Arc::default(), references, &owner_kind(), &Vec::new(), None);
         for event in [Event::Init, Event::InitApply(at("100", 1)), Event::InitDone] {
             model.object_event(&mut writer, event);
         }
         // Scaled by somebody, which only the response to an own write has shown; then the watch restarts.
         model.object_written(at("105", 3));
         let key = Key::from(&at("105", 3).metadata);
-        let size = || model.newest(&store.state()[0]).spec.size;
+        let size = || model.newest(&store.state()[0]).valid().unwrap().spec.size;
         assert_eq!(size(), 3);
         for event in [Event::Init, Event::InitApply(at("105", 3))] {
             model.object_event(&mut writer, event);

@@ -54,11 +54,6 @@ impl<O: Resource> ObjectTable<O> {
         new.then_some(error)
     }
 
-    /// Returns why an object's spec could not be parsed.
-    pub(crate) fn malformed(&self, key: &Key) -> Option<String> {
-        self.records.get(key)?.malformed.clone()
-    }
-
     /// Returns what is remembered of an object between reconciles.
     pub(crate) fn history(&mut self, key: &Key) -> &mut ReconcileHistory {
         &mut self.record(key).history
@@ -181,12 +176,10 @@ mod tests {
         let error = || Some("invalid type".to_owned());
         assert_eq!(objects.parsed(&key, error()), error());
         assert_eq!(objects.parsed(&key, error()), None);
-        assert_eq!(objects.malformed(&key), error());
         objects.parsed(&key, None);
-        assert_eq!(objects.malformed(&key), None);
-        objects.parsed(&key, error());
+        assert_eq!(objects.parsed(&key, error()), error(), "it was repaired");
         objects.deleted(&key);
-        assert_eq!(objects.malformed(&key), None);
+        assert_eq!(objects.parsed(&key, error()), error(), "it was deleted");
     }
 
     #[test]

@@ -1,14 +1,12 @@
 //! Objects of one kind that are related to those that a controller reconciles without being their children, such as pods. Pure.
 
+use super::references::Views;
 use crate::controller::object::Key;
 use crate::controller::raw_object::RawObject;
-use crate::controller::view::{AnyView, ParseView};
+use crate::controller::view::ParseView;
 use crate::controller::watches::{Owners, RelatedKind};
 use kube::runtime::watcher::Event;
-use std::collections::{BTreeMap, HashMap, HashSet};
-
-/// Views by namespace and name of the related object.
-pub(crate) type Views = BTreeMap<Key, AnyView>;
+use std::collections::{HashMap, HashSet};
 
 #[derive(Default)]
 struct State {
@@ -128,9 +126,9 @@ mod tests {
     use serde_json::json;
 
     fn pods() -> RelatedTable {
-        let mut watches = Watches::default();
+        let mut watches = Watches::<crate::testing::sample::Cluster>::new();
         watches.by_label::<Pod, PodState>(crate::labels::INSTANCE);
-        RelatedTable::new(&watches.related[0])
+        RelatedTable::new(&watches.declared.related[0])
     }
 
     fn pod(name: &str, instance: &str, phase: &str) -> RawObject {

@@ -1,6 +1,6 @@
 //! The kinds of the sample operator.
 
-use crate::conditions::conditioned;
+use crate::conditions::Status;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::core::ApiResource;
 use kube::{CustomResource, Resource};
@@ -32,7 +32,14 @@ pub(crate) struct ClusterStatus {
     pub(crate) note: Option<String>,
 }
 
-conditioned!(ClusterStatus);
+impl Status for ClusterStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+    fn conditions_mut(&mut self) -> Option<&mut Vec<Condition>> {
+        Some(&mut self.conditions)
+    }
+}
 
 #[derive(CustomResource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[kube(group = "example.com", version = "v1", kind = "Bucket", status = "ClusterStatus", derive = "Default")]

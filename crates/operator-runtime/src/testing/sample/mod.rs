@@ -9,7 +9,8 @@ pub(crate) use kinds::{Bucket, Cluster, ClusterStatus, cluster, resource};
 use crate::admission::{Decision, Webhook};
 use crate::conditions::ConditionStatus;
 use crate::controller::{
-    Children, Error, Exists, Invalid, Observed, OwnerKind, Reconciler, SkipUnchanged, Watches,
+    Child, ChildOptions, Children, Error, Exists, Invalid, Observed, OwnerKind, Reconciler, SkipUnchanged,
+    Watches,
 };
 use crate::conversion::Conversion;
 use crate::crd::Crd;
@@ -29,21 +30,26 @@ pub(crate) const IDENTITY: Identity = Identity {
 
 struct Clusters;
 
+impl Clusters {
+    fn new(watches: &mut Watches<Cluster>) -> Self {
+        let _: Child<Deployment, Rollout> = watches.child();
+        let _: Child<ConfigMap> = watches.child_with(ChildOptions::new().optional());
+        Self
+    }
+}
+
 impl Reconciler for Clusters {
     type Object = Cluster;
+    type Status = ClusterStatus;
+    type External = ();
     const FINALIZER: Option<&'static str> = Some("example.com/finalizer");
 
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<Deployment, Rollout>();
-        watches.child::<ConfigMap, Exists>().optional();
-    }
-
-    fn desired(&self, _: &Cluster, _: &Observed) -> Result<Children, Error> {
+    fn desired(&self, _: &Cluster, _: &Observed<Self>) -> Result<Children, Error> {
         Ok(Children::new())
     }
 
-    fn status(&self, cluster: &Cluster, observed: &Observed) -> ClusterStatus {
-        let mut draft = observed.draft(cluster);
+    fn status(&self, _: &Cluster, observed: &Observed<Self>) -> ClusterStatus {
+        let mut draft = observed.draft();
         draft.set("Available", ConditionStatus::True, "Nothing", "");
         draft.finish()
     }
@@ -52,36 +58,47 @@ impl Reconciler for Clusters {
 /// A reconciler of a cluster-scoped kind.
 pub(crate) struct Buckets;
 
+impl Buckets {
+    pub(crate) fn new(watches: &mut Watches<Bucket>) -> Self {
+        watches.child::<ConfigMap, Exists>();
+        Self
+    }
+}
+
 impl Reconciler for Buckets {
     type Object = Bucket;
+    type Status = ClusterStatus;
+    type External = ();
 
-    fn watches(&self, watches: &mut Watches) {
-        watches.child::<ConfigMap, Exists>();
-    }
-
-    fn desired(&self, _: &Bucket, _: &Observed) -> Result<Children, Error> {
+    fn desired(&self, _: &Bucket, _: &Observed<Self>) -> Result<Children, Error> {
         Ok(Children::new())
     }
 
-    fn status(&self, bucket: &Bucket, observed: &Observed) -> ClusterStatus {
-        observed.draft(bucket).finish()
+    fn status(&self, _: &Bucket, observed: &Observed<Self>) -> ClusterStatus {
+        observed.draft().finish()
     }
 }
 
 /// A reconciler that cannot start: its example is invalid.
 pub(crate) struct Broken;
 
+impl Broken {
+    pub(crate) fn new(_: &mut Watches<Cluster>) -> Self {
+        Self
+    }
+}
+
 impl Reconciler for Broken {
     type Object = Cluster;
+    type Status = ClusterStatus;
+    type External = ();
 
-    fn watches(&self, _: &mut Watches) {}
-
-    fn desired(&self, _: &Cluster, _: &Observed) -> Result<Children, Error> {
+    fn desired(&self, _: &Cluster, _: &Observed<Self>) -> Result<Children, Error> {
         Err(Invalid::new("spec.size: must be at least 1").into())
     }
 
-    fn status(&self, cluster: &Cluster, observed: &Observed) -> ClusterStatus {
-        observed.draft(cluster).finish()
+    fn status(&self, _: &Cluster, observed: &Observed<Self>) -> ClusterStatus {
+        observed.draft().finish()
     }
 
     fn skip_unchanged(&self) -> Option<SkipUnchanged<Cluster>> {
@@ -93,7 +110,7 @@ impl Reconciler for Broken {
 pub(crate) fn operator() -> Operator {
     Operator::new(IDENTITY)
         .crd(Crd::new::<Cluster>().version::<old::Cluster>())
-        .controller(Clusters)
+        .controller(Clusters::new)
         .webhook(Webhook::defaulting::<Cluster>(|_| Decision::allowed()))
         .webhook(Webhook::validating::<Cluster>(|_| Decision::allowed()))
         .webhook(Webhook::conversion(Conversion::<Cluster>::new().spoke::<old::Cluster>()))

@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value as Json, json};
 
-use super::super::kustomize::display_name;
 use super::markers;
 use super::parser::{Field, File, Type, parse};
-use super::project::Gvk;
 use crate::cli::dropin::log;
 use kube_yaml::text::{printable, size};
+use olm_generate::display_name;
 use olm_model::crd::compare_versions;
 use olm_model::disk::file::{self, normalized};
 use olm_model::disk::walk;
 use olm_model::disk::walk::{Kind, walk};
+use operator_scaffold::Gvk;
 
 /// The maximum size of a Go file in bytes: larger ones are skipped with a warning. The tokens and the comments of a file take up to
 /// 24 times its size while it is parsed.

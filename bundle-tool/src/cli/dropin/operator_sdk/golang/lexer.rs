@@ -2,7 +2,7 @@
 //!
 //! Source: the Go Programming Language Specification, "Lexical elements".
 
-use super::parser::GoError;
+use super::error::GoError;
 
 /// A token with its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

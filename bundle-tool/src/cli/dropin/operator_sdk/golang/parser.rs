@@ -7,26 +7,13 @@ use std::collections::HashMap;
 use std::ops::{Deref, Range};
 use std::rc::Rc;
 
+use super::error::GoError;
 use super::lexer::{Comment, Kind, Tokens, tokens};
 
 /// The maximum depth of types within types.
 const MAX_DEPTH: usize = 100;
 /// The maximum number of what a file is kept as: its types, fields, names of types, imports and markers.
 const MAX_ITEMS: usize = 500_000;
-
-/// Why a file cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{line}: {message}")]
-pub(crate) struct GoError {
-    line: u32,
-    message: String,
-}
-
-impl GoError {
-    pub(crate) fn new(line: u32, message: impl Into<String>) -> Self {
-        Self { line, message: message.into() }
-    }
-}
 
 /// A file.
 #[derive(Debug, Default, PartialEq, Eq)]

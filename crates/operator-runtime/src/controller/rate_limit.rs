@@ -1,0 +1,73 @@
+//! Limits how often an external system is called, over all objects.
+
+use crate::lock::lock;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+
+/// Limits how often an external system is called; clones share the limit.
+///
+/// ```
+/// # use operator_runtime::controller::RateLimit;
+/// # use std::time::Duration;
+/// # async fn call(limit: &RateLimit) {
+/// limit.acquire().await;
+/// // … the call
+/// # }
+/// // At most five calls a second on average, and ten at once.
+/// let limit = RateLimit::new(Duration::from_millis(200), 10);
+/// ```
+#[derive(Clone, Debug)]
+pub struct RateLimit {
+    interval: Duration,
+    burst: Duration,
+    /// When the next call could be made if there were no bursts.
+    next: Arc<Mutex<Option<Instant>>>,
+}
+
+impl RateLimit {
+    /// Returns a limit of one call per interval on average, of which at most `burst` are made at once.
+    #[must_use]
+    pub fn new(interval: Duration, burst: u32) -> Self {
+        Self { interval, burst: interval * burst.saturating_sub(1), next: Arc::default() }
+    }
+
+    /// Waits until the next call may be made; callers are served in their order.
+    pub async fn acquire(&self) {
+        let at = {
+            let mut next = lock(&self.next);
+            let now = Instant::now();
+            let earliest = now.checked_sub(self.burst).unwrap_or(now);
+            let at = next.map_or(earliest, |next| next.max(earliest));
+            *next = Some(at + self.interval);
+            at
+        };
+        sleep_until(at).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_are_made_at_once_up_to_the_burst_and_then_one_per_interval() {
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        let limit = RateLimit::new(Duration::from_secs(1), 3);
+        let start = Instant::now();
+        let mut times = Vec::new();
+        for _ in 0..6 {
+            limit.acquire().await;
+            times.push(start.elapsed().as_secs());
+        }
+        assert_eq!(times, [0, 0, 0, 1, 2, 3]);
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        let start = Instant::now();
+        let mut times = Vec::new();
+        for _ in 0..5 {
+            limit.acquire().await;
+            times.push(start.elapsed().as_secs());
+        }
+        assert_eq!(times, [0, 0, 0, 1, 2]);
+    }
+}
