@@ -55,6 +55,10 @@ dist: musl ## Build both programs for release into target/dist (static, optimize
 WASM_BINDGEN ?= wasm-bindgen
 WASM_BINDGEN_VERSION = $(shell sed -n '/^name = "wasm-bindgen"$$/{n;s/^version = "\(.*\)"/\1/p}' Cargo.lock)
 WASM := target/wasm32-unknown-unknown/web/olm_web.wasm
+.PHONY: wasm-bindgen-version
+wasm-bindgen-version:
+	@echo $(WASM_BINDGEN_VERSION)
+
 .PHONY: web
 web: ## Build the page that validates bundles in a browser into web/dist (needs npm and wasm-bindgen)
 	@$(WASM_BINDGEN) --version 2>/dev/null | grep -qx 'wasm-bindgen $(WASM_BINDGEN_VERSION)' || { \
