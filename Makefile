@@ -223,7 +223,7 @@ demo: build ## Run the whole path with a registry on loopback, without a cluster
 
 .PHONY: package
 package: ## Check that every library crate can be published, without publishing it
-	$(CARGO) publish --dry-run --locked --allow-dirty --no-verify --workspace --exclude memcached-operator --exclude e2e --exclude test-support
+	$(CARGO) publish --dry-run --locked --allow-dirty --no-verify --workspace --exclude memcached-operator --exclude olm-web --exclude e2e --exclude test-support
 
 ##@ Release
 
