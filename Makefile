@@ -45,7 +45,7 @@ build: musl ## Build both programs for development (static, fast to build)
 	$(CARGO) build --locked --target $(TARGET)
 
 # With the page of `preview`, if `make web` has built it.
-PAGE = $(if $(wildcard web/dist/index.html),--features bundle-tool/page)
+PAGE = $(if $(wildcard web/dist/index.html),--features olm-bundle-tool/page)
 .PHONY: dist
 dist: musl ## Build both programs for release into target/dist (static, optimized as a whole)
 	$(CARGO) build --profile dist --locked --target $(TARGET) $(PAGE) --config 'target.$(TARGET).rustflags=$(DIST_RUSTFLAGS)'
@@ -55,6 +55,10 @@ dist: musl ## Build both programs for release into target/dist (static, optimize
 WASM_BINDGEN ?= wasm-bindgen
 WASM_BINDGEN_VERSION = $(shell sed -n '/^name = "wasm-bindgen"$$/{n;s/^version = "\(.*\)"/\1/p}' Cargo.lock)
 WASM := target/wasm32-unknown-unknown/web/olm_web.wasm
+.PHONY: wasm-bindgen-version
+wasm-bindgen-version:
+	@echo $(WASM_BINDGEN_VERSION)
+
 .PHONY: web
 web: ## Build the page that validates bundles in a browser into web/dist (needs npm and wasm-bindgen)
 	@$(WASM_BINDGEN) --version 2>/dev/null | grep -qx 'wasm-bindgen $(WASM_BINDGEN_VERSION)' || { \
@@ -219,7 +223,7 @@ demo: build ## Run the whole path with a registry on loopback, without a cluster
 
 .PHONY: package
 package: ## Check that every library crate can be published, without publishing it
-	$(CARGO) publish --dry-run --locked --allow-dirty --no-verify --workspace --exclude memcached-operator --exclude e2e --exclude test-support
+	$(CARGO) publish --dry-run --locked --allow-dirty --no-verify --workspace --exclude memcached-operator --exclude olm-web --exclude e2e --exclude test-support
 
 ##@ Release
 

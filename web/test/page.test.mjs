@@ -1,7 +1,8 @@
 // The page in a headless browser, from file://.
 
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync, mkdtempSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -316,4 +317,26 @@ case_("damaged and hostile archives are errors, and the page stays usable", {}, 
   await tab.evaluate(() => (document.title = "before"));
   await drop(tab, bundle);
   await tab.waitForFunction(() => document.title.includes("no errors"));
+});
+
+test("preview shows a directory, and what is saved while it is shown", { skip: skip || (process.env.BUNDLE_TOOL ? false : "BUNDLE_TOOL is not set"), timeout: 120_000 }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), "preview-"));
+  cpSync(join(root, "bundle"), directory, { recursive: true });
+  const server = spawn(process.env.BUNDLE_TOOL, ["preview", directory, "--page", join(root, "web/dist")], { stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const address = await new Promise((resolve) => server.stdout.once("data", (line) => resolve(String(line).trim())));
+    const { tab, problems } = await open(browser, { address });
+    assert.deepEqual(await findings(tab), []);
+    await tab.evaluate((name) => [...document.querySelectorAll(".files button")].find((button) => button.textContent.startsWith(name)).click(), ANNOTATIONS);
+    writeFileSync(join(directory, ANNOTATIONS), broken[ANNOTATIONS]);
+    await tab.waitForFunction(() => document.querySelectorAll(".finding").length > 0, { timeout: 30_000 });
+    assert.equal(await tab.$eval(".file-title", (title) => title.textContent), ANNOTATIONS);
+    const text = await tab.$eval("#editor", (host) => host.shadowRoot.querySelector(".cm-content").textContent);
+    assert.ok(!text.includes("bundle.metadata.v1"), text);
+    assert.deepEqual(problems, []);
+    await tab.close();
+  } finally {
+    server.kill();
+    rmSync(directory, { recursive: true });
+  }
 });

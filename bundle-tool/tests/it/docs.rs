@@ -20,6 +20,7 @@ fn markdown(directory: &Path) -> Vec<PathBuf> {
             && !path.is_symlink()
             && !name.starts_with('.')
             && name != "target"
+            && name != "node_modules"
             && name != "corpus"
         {
             found.extend(markdown(&path));

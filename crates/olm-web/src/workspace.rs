@@ -272,3 +272,91 @@ pub fn explain(rule: &str) -> Result<String, Error> {
     let rule = olm_rules::find(rule).ok_or(Error::Missing("rule"))?;
     Ok(rules::page(&rule.text()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CSV: &str = "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\n\
+                       metadata: {name: lake-operator.v1.2.0}\nspec: {displayName: Lakes, version: 1.2.0}\n";
+    const ANNOTATIONS: &str =
+        "annotations:\n  operators.operatorframework.io.bundle.package.v1: lake-operator\n";
+
+    fn bundle() -> Workspace {
+        let mut workspace = Workspace::new("lake");
+        workspace.set("manifests/lake.clusterserviceversion.yaml", CSV.into());
+        workspace.set("metadata/annotations.yaml", ANNOTATIONS.into());
+        workspace
+    }
+
+    fn parsed(json: &str) -> Json {
+        serde_json::from_str(json).unwrap()
+    }
+
+    fn rules(report: &str) -> Vec<String> {
+        let report = parsed(report);
+        let findings = report["bundles"][0]["findings"].as_array().unwrap();
+        findings.iter().map(|finding| finding["rule"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_changed_file_is_validated_again_and_fixes_apply() {
+        let mut workspace = bundle();
+        let before = rules(&workspace.validate("{}").unwrap());
+        assert!(before.iter().any(|rule| rule == "annotation-missing"), "{before:?}");
+        let at = before.iter().position(|rule| rule == "annotation-missing").unwrap();
+        let one = parsed(&workspace.fix(at).unwrap());
+        assert_eq!(one.as_object().unwrap().keys().collect::<Vec<_>>(), ["metadata/annotations.yaml"]);
+        let all = parsed(&workspace.fix_all().unwrap());
+        for (path, text) in all.as_object().unwrap() {
+            workspace.set(path, text.as_str().unwrap().into());
+        }
+        let after = rules(&workspace.validate("{}").unwrap());
+        assert!(after.len() < before.len(), "{after:?}");
+        let mut again = Workspace::new("lake");
+        for (path, bytes) in &workspace.files {
+            again.set(path, bytes.clone());
+        }
+        assert_eq!(rules(&again.validate("{}").unwrap()), after);
+        assert!(workspace.fix(1000).is_err());
+        assert!(workspace.validate("{\"suites\": [\"x\"]}").is_err());
+    }
+
+    #[test]
+    fn two_bundles_are_compared_and_one_is_previewed() {
+        let (mut old, mut new) = (bundle(), bundle());
+        let csv = CSV
+            .replace("v1.2.0", "v1.3.0")
+            .replace("version: 1.2.0", "version: 1.3.0, minKubeVersion: 1.30.0");
+        new.set("manifests/lake.clusterserviceversion.yaml", csv.into());
+        let difference = parsed(&new.compare(&mut old));
+        assert_eq!(
+            (&difference["old"], &difference["new"]),
+            (&json!("lake-operator.v1.2.0"), &json!("lake-operator.v1.3.0"))
+        );
+        let titles: Vec<_> =
+            difference["sections"].as_array().unwrap().iter().map(|one| &one["title"]).collect();
+        assert!(titles.contains(&&json!("minimum Kubernetes version")), "{titles:?}");
+        let preview = parsed(&new.preview());
+        assert_eq!(preview["csv"]["spec"]["displayName"], "Lakes");
+        assert_eq!(preview["annotations"][olm_model::Annotations::PACKAGE], "lake-operator");
+    }
+
+    #[test]
+    fn packages_of_a_catalog_are_listed_and_drawn() {
+        let catalog = "schema: olm.package\nname: lake\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: lake\nname: stable\n\
+                       entries:\n- {name: lake.v1.1.0, replaces: lake.v1.0.0}\n- {name: lake.v1.0.0}\n";
+        let mut workspace = Workspace::new("catalog");
+        workspace.set("lake.yaml", catalog.into());
+        assert!(workspace.is_catalog());
+        let report = parsed(&workspace.validate("{}").unwrap());
+        assert_eq!(report["catalogs"][0]["packages"], json!(["lake"]));
+        let packages = parsed(&workspace.packages().unwrap());
+        assert_eq!(packages[0]["channels"][0]["heads"], json!(["lake.v1.1.0"]));
+        let graph = parsed(&workspace.graph("lake").unwrap());
+        assert!(graph["svg"].as_str().unwrap().starts_with("<svg"), "{graph}");
+        assert!(workspace.graph("sea").is_err());
+        assert!(explain("yaml-syntax").unwrap().starts_with("# yaml-syntax\n"));
+        assert!(explain("x").is_err());
+    }
+}
