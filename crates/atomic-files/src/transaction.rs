@@ -146,9 +146,9 @@ fn sync(files: &[PathBuf], stage: &Temporary) -> io::Result<()> {
         return Ok(());
     }
     for file in files {
-        fs::File::open(file)?.sync_all()?;
+        sys::sync_file(file)?;
     }
-    stage.handle().sync_all()
+    sys::sync_handle(stage.handle())
 }
 
 /// Carries out the steps.

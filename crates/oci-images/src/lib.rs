@@ -38,3 +38,5 @@ pub mod platform;
 pub mod reference;
 #[cfg(feature = "registry")]
 pub mod registry;
+#[cfg(feature = "layout")]
+mod sys;
