@@ -6,6 +6,7 @@
 //! | [`lsp`] | a language server: diagnostics, quick fixes and documentation in editors |
 //! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks |
 //! | [`settings`] | reads `bundle-tool.toml` |
+//! | `sys` | what differs between operating systems |
 //! | `terminal` | colors of what the program prints |
 //! | [`provenance`], [`sbom`] | statements of how images were built, and software bills of materials |
 
@@ -15,4 +16,5 @@ pub mod lsp;
 pub mod provenance;
 pub mod sbom;
 pub mod settings;
+mod sys;
 mod terminal;
