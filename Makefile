@@ -123,6 +123,23 @@ wasm: ## Check that the crates without I/O compile for WebAssembly
 	@rustup target list --installed | grep -x wasm32-unknown-unknown >/dev/null || rustup target add wasm32-unknown-unknown
 	$(CARGO) check --locked --target wasm32-unknown-unknown --no-default-features $(addprefix -p ,$(WASM_CRATES))
 
+WINDOWS := x86_64-pc-windows-gnu
+.PHONY: windows
+windows: ## Check that bundle-tool compiles for Windows, and compare it with the one for Linux where wine is installed
+	@if ! command -v x86_64-w64-mingw32-gcc >/dev/null; then \
+	  echo "x86_64-w64-mingw32-gcc is not installed (package gcc-mingw-w64-x86-64); skipping the check for Windows"; \
+	else \
+	  rustup target list --installed | grep -x $(WINDOWS) >/dev/null || rustup target add $(WINDOWS); \
+	  $(CARGO) clippy --locked --target $(WINDOWS) -p bundle-tool -- -D warnings; \
+	  if e2e/windows/wine >/dev/null; then $(MAKE) --no-print-directory windows-compare; \
+	  else echo "wine is not installed (package wine64); skipping the comparison of bundle-tool.exe with bundle-tool"; fi; \
+	fi
+
+.PHONY: windows-compare
+windows-compare: build
+	$(CARGO) build --locked --target $(WINDOWS) -p bundle-tool
+	e2e/windows/compare $(BUNDLE_TOOL) target/$(WINDOWS)/debug/bundle-tool.exe
+
 .PHONY: drift
 drift: generate ## Fail if a generated file differs from the committed one
 	@git diff --exit-code -- $(GENERATED) && test -z "$$(git status --porcelain -- $(GENERATED))" || \
