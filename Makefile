@@ -131,13 +131,14 @@ windows: ## Check that bundle-tool compiles for Windows, and compare it with the
 	else \
 	  rustup target list --installed | grep -x $(WINDOWS) >/dev/null || rustup target add $(WINDOWS); \
 	  $(CARGO) clippy --locked --target $(WINDOWS) -p bundle-tool -- -D warnings; \
-	  if e2e/windows/wine >/dev/null; then $(MAKE) --no-print-directory windows-compare; \
+	  if e2e/windows/run; then $(MAKE) --no-print-directory windows-compare; \
 	  else echo "wine is not installed (package wine64); skipping the comparison of bundle-tool.exe with bundle-tool"; fi; \
 	fi
 
 .PHONY: windows-compare
 windows-compare: build
 	$(CARGO) build --locked --target $(WINDOWS) -p bundle-tool
+	CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$(CURDIR)/e2e/windows/run $(CARGO) test --locked --target $(WINDOWS) -p atomic-files
 	e2e/windows/compare $(BUNDLE_TOOL) target/$(WINDOWS)/debug/bundle-tool.exe
 
 .PHONY: drift
