@@ -159,6 +159,24 @@ wasm: ## Check that the crates without I/O compile for WebAssembly
 web-test: web build ## Drive the page in a headless browser, and compare its findings with those of validate
 	cd web && BUNDLE_TOOL=$(abspath $(BUNDLE_TOOL)) npm test
 
+WINDOWS := x86_64-pc-windows-gnu
+.PHONY: windows
+windows: ## Check that bundle-tool compiles for Windows, and compare it with the one for Linux where wine is installed
+	@if ! command -v x86_64-w64-mingw32-gcc >/dev/null; then \
+	  echo "x86_64-w64-mingw32-gcc is not installed (package gcc-mingw-w64-x86-64); skipping the check for Windows"; \
+	else \
+	  rustup target list --installed | grep -x $(WINDOWS) >/dev/null || rustup target add $(WINDOWS); \
+	  $(CARGO) clippy --locked --target $(WINDOWS) -p olm-bundle-tool -- -D warnings; \
+	  if e2e/windows/run; then $(MAKE) --no-print-directory windows-compare; \
+	  else echo "wine is not installed (package wine64); skipping the comparison of bundle-tool.exe with bundle-tool"; fi; \
+	fi
+
+.PHONY: windows-compare
+windows-compare: build
+	$(CARGO) build --locked --target $(WINDOWS) -p olm-bundle-tool
+	CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$(CURDIR)/e2e/windows/run $(CARGO) test --locked --target $(WINDOWS) -p atomic-files
+	e2e/windows/compare $(BUNDLE_TOOL) target/$(WINDOWS)/debug/bundle-tool.exe
+
 .PHONY: drift
 drift: generate ## Fail if a generated file differs from the committed one
 	@git diff --exit-code -- $(GENERATED) && test -z "$$(git status --porcelain -- $(GENERATED))" || \

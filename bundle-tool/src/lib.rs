@@ -5,6 +5,7 @@
 //! | [`cli`] | the commands: arguments, what each calls, and exit status |
 //! | [`lsp`] | a language server: diagnostics, quick fixes and documentation in editors |
 //! | [`settings`] | reads `bundle-tool.toml` |
+//! | `sys` | what differs between operating systems |
 //! | `terminal` | colors of what the program prints |
 //! | [`provenance`], [`sbom`] | statements of how images were built, and software bills of materials |
 
@@ -13,4 +14,5 @@ pub mod lsp;
 pub mod provenance;
 pub mod sbom;
 pub mod settings;
+mod sys;
 mod terminal;

@@ -436,7 +436,7 @@ enum Command {
 /// Returns 2 for invalid arguments and for every error. A reader that closes standard output early is not an error.
 #[must_use]
 pub fn main() -> ExitCode {
-    report_file_size_limit();
+    crate::sys::report_file_size_limit();
     open_files::raise_limit();
     limit_threads();
     // The name under which the probes of catalog pods call the program.
@@ -496,13 +496,6 @@ fn verbose_version() -> ExitCode {
 fn is_called(name: &str) -> bool {
     let program = std::env::args_os().next().unwrap_or_default();
     std::path::Path::new(&program).file_name().is_some_and(|file| file == name)
-}
-
-/// Makes a write beyond the file size limit (`ulimit -f`) an error instead of the end of the process, so that temporary
-/// files are removed.
-fn report_file_size_limit() {
-    // Without a handler, the process ends with the signal's default, as other programs do.
-    let _ = signal_hook::flag::register(libc::SIGXFSZ, std::sync::Arc::default());
 }
 
 /// The maximum number of threads that rayon starts: it waits for all of them, even if the system has fewer.

@@ -3,13 +3,12 @@
 //! The repository may be a stranger's: see [`git`].
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
 use super::git;
+use crate::sys::path_from_bytes;
 use kube_yaml::{Tree, Value};
 use olm_model::pull_request::{BundleChange, ChangedBundle, PullRequest};
 
@@ -40,7 +39,7 @@ pub(crate) fn read(repository: &Path, base: &str) -> Result<PullRequest> {
         ),
         Err(message) => bail!("failed to read the git repository of {name}: {}", git::first_line(&message)),
     };
-    let top = PathBuf::from(OsStr::from_bytes(top.strip_suffix(b"\n").unwrap_or(&top)));
+    let top = path_from_bytes(top.strip_suffix(b"\n").unwrap_or(&top).to_vec());
     let commit = format!("{base}^{{commit}}");
     if output(&top, &["rev-parse", "--verify", "--quiet", &commit])?.is_err() {
         bail!("unknown base `{base}`: expected a branch or a commit; fetch it if it is not in this clone");

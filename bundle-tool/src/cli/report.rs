@@ -1,6 +1,6 @@
 //! How findings are printed: the formats, several at once, and on terminals.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::outputs::resolved;
+use crate::sys::AsStream;
 use crate::terminal::has_color;
 use olm_model::file::{MANIFESTS, METADATA};
 use olm_model::report;
@@ -205,8 +206,8 @@ fn describe(id: &str) -> RuleDescription {
 }
 
 /// Returns the number of columns of a terminal, or `None` if the output is not one. `COLUMNS` overrides it.
-pub(crate) fn terminal_width(out: &impl std::os::fd::AsFd) -> Option<usize> {
-    if !out.as_fd().is_terminal() {
+pub(crate) fn terminal_width(out: &(impl AsStream + IsTerminal)) -> Option<usize> {
+    if !out.is_terminal() {
         return None;
     }
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());

@@ -1,9 +1,7 @@
 //! `bundle-tool serve`: a catalog over gRPC and HTTP; and `grpc_health_probe`, which asks whether it serves.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,6 +15,7 @@ use super::exit::{Exit, print_error};
 use super::outputs::require_outside;
 use super::runtime::runtime;
 use super::signals::Signals;
+use crate::sys::open_existing;
 use crate::terminal::{WARNING, stderr};
 use catalog_server::{CatalogState, Index, IndexError, Protocol, Server, is_catalog_name, load, probe};
 use kube_yaml::text::{counted, printable, with_causes};
@@ -114,9 +113,7 @@ impl Serve {
         let result = self.run_or_fail();
         if let Err(error) = &result {
             // The kubelet shows it as the reason why the container ended. Without the file, there is none to tell.
-            if let Ok(mut file) =
-                OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&self.termination_log)
-            {
+            if let Ok(mut file) = open_existing(&self.termination_log) {
                 let _ = writeln!(file, "{}", with_help(error.as_ref()));
             }
         }

@@ -62,7 +62,7 @@ pub fn compare(path: &Path, bytes: &[u8]) -> Result<Change, Error> {
     Ok(if has_bytes(path, bytes)? { Change::Unchanged } else { Change::Replaced })
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 

@@ -257,6 +257,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn hostile_journal_reaches_nothing_outside_its_directory_or_in_version_control() {
         let scratch = tempfile::tempdir().unwrap();

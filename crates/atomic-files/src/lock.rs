@@ -24,7 +24,8 @@ const TREE_WAIT: Duration = Duration::from_mins(1);
 
 /// An exclusive advisory lock on a directory, held until it is dropped or its process ends.
 ///
-/// The lock is on the directory itself (`flock`), so it leaves no file behind and is not part of what is written. It
+/// The lock is on the directory itself (`flock`), so it leaves no file behind and is not part of what is written. Windows cannot
+/// lock directories: there, it is a lock file in the directory for temporary files, and excludes processes of the same user only. It
 /// excludes other processes, and other threads, that use this type on the same directory; it does not stop programs
 /// that do not. Locks of a directory and of one below it are independent. On file systems that cannot lock a directory
 /// (some network file systems) [`DirectoryLock::is_exclusive`] returns false.
@@ -32,11 +33,12 @@ const TREE_WAIT: Duration = Duration::from_mins(1);
 pub struct DirectoryLock {
     /// The directory without symbolic links.
     target: PathBuf,
-    /// Open on the directory, with the lock.
+    /// The lock; `None` if the file system cannot lock a directory.
+    lock: Option<sys::Lock>,
+    /// Open on the directory.
     _handle: File,
     /// Directories that did not exist, innermost first: removed on drop where they are still empty.
     created: Vec<PathBuf>,
-    exclusive: bool,
     restored: Vec<String>,
 }
 
@@ -68,8 +70,8 @@ impl DirectoryLock {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && start.elapsed() < limit => continue,
                 Err(error) => return Err(fail(error)),
             };
-            let exclusive = match handle.try_lock() {
-                Ok(()) => true,
+            let lock = match sys::lock(&handle, &target) {
+                Ok(lock) => Some(lock),
                 Err(TryLockError::WouldBlock) => {
                     if let Some(on_wait) = on_wait.take() {
                         on_wait(directory);
@@ -81,7 +83,7 @@ impl DirectoryLock {
                     thread::sleep(RETRY_INTERVAL);
                     continue;
                 }
-                Err(TryLockError::Error(_)) => false,
+                Err(TryLockError::Error(_)) => None,
             };
             // The process that held the lock may have removed the directory, and another one created it again.
             if !sys::is_same(&handle, &target) {
@@ -89,7 +91,7 @@ impl DirectoryLock {
             }
             remove_leftovers(parent(&target));
             let restored = journal::recover(&target);
-            return Ok(Self { target, _handle: handle, created, exclusive, restored });
+            return Ok(Self { target, lock, _handle: handle, created, restored });
         }
     }
 
@@ -102,7 +104,7 @@ impl DirectoryLock {
     /// Returns whether the lock excludes other processes: false on file systems that cannot lock directories.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
-        self.exclusive
+        self.lock.is_some()
     }
 
     /// Returns the files that a killed process had begun to write, and that were reverted when this lock was acquired: paths

@@ -83,8 +83,6 @@ pub(crate) fn take(path: &Path, kept: &Path, old: &State) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use super::*;
     use crate::expected::Fingerprint;
 
@@ -106,13 +104,15 @@ mod tests {
         assert_eq!(fs::read(at("file")).unwrap(), b"2");
     }
 
+    // Where files can be exchanged.
+    #[cfg(unix)]
     #[test]
     fn replace_puts_back_what_was_saved_between_comparison_and_rename() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::write(at("new"), "2").unwrap();
         fs::write(at("file"), "1").unwrap();
-        let calls = Cell::new(0);
+        let calls = std::cell::Cell::new(0);
         let late = |one: &Path, other: &Path| {
             if calls.replace(calls.get() + 1) == 0 {
                 // An editor saves: by rename, as most do.

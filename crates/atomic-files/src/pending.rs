@@ -202,6 +202,7 @@ mod tests {
         assert!(!path.exists());
     }
 
+    #[cfg(unix)]
     #[test]
     fn commit_fails_if_a_link_was_read_and_its_file_changed() {
         let dir = tempfile::tempdir().unwrap();

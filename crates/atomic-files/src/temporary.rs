@@ -32,6 +32,8 @@ pub fn is_temporary(name: impl AsRef<OsStr>) -> bool {
 #[derive(Debug)]
 pub(crate) struct Temporary {
     path: PathBuf,
+    /// `None` if the file system has no locks.
+    _lock: Option<sys::Lock>,
     handle: File,
     keep: bool,
 }
@@ -63,8 +65,12 @@ impl Temporary {
                 Err(error) => return Err(error),
             };
             // A process that removes leftovers may have locked it before this one did.
-            if !matches!(handle.try_lock(), Err(TryLockError::WouldBlock)) && sys::is_same(&handle, &path) {
-                return Ok(Self { path, handle, keep: false });
+            let lock = match sys::lock(&handle, &path) {
+                Err(TryLockError::WouldBlock) => continue,
+                lock => lock.ok(),
+            };
+            if sys::is_same(&handle, &path) {
+                return Ok(Self { path, _lock: lock, handle, keep: false });
             }
         }
         Err(last)
@@ -115,7 +121,8 @@ pub(crate) fn remove_leftovers(directory: &Path) {
 #[derive(Debug)]
 pub(crate) struct Leftover {
     pub(crate) path: PathBuf,
-    _lock: File,
+    _lock: sys::Lock,
+    _handle: File,
 }
 
 /// Iterates over what killed processes left in `directory`.
@@ -125,8 +132,8 @@ pub(crate) fn leftovers(directory: &Path) -> impl Iterator<Item = Leftover> {
         let path = entry.path();
         // Nothing that somebody gave such a name blocks or is followed elsewhere.
         let handle = sys::open_regular(&path).ok()?;
-        (handle.try_lock().is_ok() && sys::is_same(&handle, &path))
-            .then_some(Leftover { path, _lock: handle })
+        let lock = sys::lock(&handle, &path).ok()?;
+        sys::is_same(&handle, &path).then_some(Leftover { path, _lock: lock, _handle: handle })
     })
 }
 

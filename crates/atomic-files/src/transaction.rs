@@ -146,9 +146,9 @@ fn sync(files: &[PathBuf], stage: &Temporary) -> io::Result<()> {
         return Ok(());
     }
     for file in files {
-        fs::File::open(file)?.sync_all()?;
+        sys::sync_file(file)?;
     }
-    stage.handle().sync_all()
+    sys::sync_handle(stage.handle())
 }
 
 /// Carries out the steps.
@@ -183,7 +183,7 @@ fn carry_out(
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::MetadataExt as _;
     use std::os::unix::process::ExitStatusExt as _;

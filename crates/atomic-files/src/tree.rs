@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::Error;
 use crate::expected::{Expected, Fingerprint, State, has_bytes};
+use crate::sys;
 use crate::temporary::is_temporary;
 
 /// The directories of version control systems. What is in them makes programs run.
@@ -146,6 +147,9 @@ impl Paths {
             ));
         }
         for part in Path::new(name) {
+            if let Some(reason) = sys::invalid_name(part) {
+                return Err(Error::invalid("write", &path, reason));
+            }
             if is_temporary(part) {
                 return Err(Error::invalid("write", &path, "the name is reserved for temporary files"));
             }

@@ -1,5 +1,6 @@
 //! Directory trees on a real file system: what is written, what is preserved, and what remains after an error.
 
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;

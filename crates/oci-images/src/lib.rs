@@ -38,5 +38,7 @@ pub mod platform;
 pub mod reference;
 #[cfg(feature = "registry")]
 pub mod registry;
+#[cfg(feature = "layout")]
+mod sys;
 #[cfg(feature = "registry")]
 pub mod transfer;

@@ -15,13 +15,13 @@ use jiff::Timestamp;
 use kube::Config;
 use kube::config::{ExecConfig, ExecInteractiveMode, Kubeconfig};
 use olm_model::disk::file;
-use rustix::process::{Pid, Signal, kill_process_group};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
+use super::process_group::{self, ProcessGroup};
 use super::snapshot::string;
 
 /// The maximum size in bytes of a file that a kubeconfig names.
@@ -347,19 +347,6 @@ fn from_status(status: &Value, secrets: &Secrets) -> Result<Current, String> {
     Ok(Current { header: if token.is_empty() { None } else { Some(bearer(token)?) }, expires })
 }
 
-/// The processes of a plugin, which are killed with it where they have not ended.
-struct Group(Option<u32>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let group = self.0.and_then(|id| Pid::from_raw(id.cast_signed()));
-        if let Some(group) = group {
-            // They may have ended meanwhile.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
-}
-
 /// Runs an exec plugin and returns the status that it prints.
 async fn run(plugin: &ExecConfig) -> Result<Value, String> {
     let name = plugin.command.as_deref().ok_or("the exec plugin has no command")?;
@@ -386,14 +373,14 @@ async fn run(plugin: &ExecConfig) -> Result<Value, String> {
     command.stdin(stdin).stdout(Stdio::piped()).kill_on_drop(true);
     // A plugin that asks the user stays in the group that may read the terminal.
     if !is_interactive {
-        command.process_group(0);
+        process_group::begin(&mut command);
     }
     let mut child = command.spawn().map_err(|error| {
         let hint =
             plugin.install_hint.as_deref().map(|hint| format!("; {}", hint.trim())).unwrap_or_default();
         failed(format!("{error}{hint}"))
     })?;
-    let mut group = Group(child.id().filter(|_| !is_interactive));
+    let group = ProcessGroup::new(child.id().filter(|_| !is_interactive));
     let mut output = Vec::new();
     let exchange = async {
         if let Some(stdout) = child.stdout.take() {
@@ -409,7 +396,7 @@ async fn run(plugin: &ExecConfig) -> Result<Value, String> {
         .map_err(|_| failed(format!("it has not ended within {} seconds", PLUGIN_TIMEOUT.as_secs())))?
         .map_err(|error| failed(error.to_string()))?
         .ok_or_else(|| failed(format!("its output exceeds the limit of {MAX_PLUGIN_OUTPUT} bytes")))?;
-    group.0 = None;
+    group.leave();
     if !status.success() {
         return Err(failed(format!("it failed with {status}")));
     }

@@ -18,6 +18,7 @@ pub mod kinds;
 pub mod manifests;
 pub mod olm;
 pub mod preflight;
+mod process_group;
 pub mod queries;
 pub mod samples;
 pub mod snapshot;

@@ -72,6 +72,7 @@ pub(crate) fn run_as_called() -> Option<ExitCode> {
     let mut arguments = std::env::args_os();
     let program = arguments.next()?;
     let name = std::path::Path::new(&program).file_name()?.to_str()?;
+    let name = name.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(name);
     Some(Tool::of_program(name)?.run(arguments.collect()))
 }
 

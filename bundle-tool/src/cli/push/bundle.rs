@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -19,7 +18,7 @@ use crate::cli::images::{created, created_by};
 use crate::cli::report::check_bundle;
 use crate::cli::runtime::runtime;
 use crate::terminal::{ERROR, stderr};
-use oci_images::layout::{self, FileMap, Image, ImageBuilder, Layer, Platform, layer};
+use oci_images::layout::{self, FileMap, Image, ImageBuilder, Layer, Platform, is_executable, layer};
 use olm_model::disk;
 use olm_model::disk::Directory;
 use olm_model::disk::overlay::Overlay;
@@ -186,7 +185,7 @@ fn files(directory: &Path, bundle: &Bundle, labels: &BTreeMap<String, String>) -
                 Content::Other => disk::file::read_open(opened, MAX_FILE_SIZE).with_context(failed)?,
                 _ => file.bytes.clone(),
             };
-            let executable = metadata.permissions().mode() & 0o111 != 0;
+            let executable = is_executable(&directory.join(&file.path), &metadata).with_context(failed)?;
             files.add(&file.path, layout::File { source: layout::Source::Bytes(bytes), executable })?;
         }
         layers.push(files);

@@ -1,6 +1,7 @@
 //! Linux and other Unix systems.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -16,6 +17,15 @@ const SET_ID: u32 = 0o6000;
 /// Opens a directory, to lock it and to flush it.
 pub(crate) fn open_directory(path: &Path) -> io::Result<File> {
     File::open(path)
+}
+
+/// A lock. It belongs to the handle and is held until that one is closed.
+#[derive(Debug)]
+pub(crate) struct Lock;
+
+/// Locks what `handle` is open on: the file or the directory `path`.
+pub(crate) fn lock(handle: &File, _path: &Path) -> Result<Lock, TryLockError> {
+    handle.try_lock().map(|()| Lock)
 }
 
 /// Creates a file with mode 0666 less the umask. It must not exist.
@@ -94,6 +104,16 @@ fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
     }
 }
 
+/// Flushes the file at `path`.
+pub(crate) fn sync_file(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Flushes an open directory.
+pub(crate) fn sync_handle(directory: &File) -> io::Result<()> {
+    directory.sync_all()
+}
+
 /// Makes renames in `directory` survive a power failure, on file systems that support it.
 pub(crate) fn sync_directory(directory: &Path) {
     if let Ok(directory) = File::open(directory) {
@@ -163,6 +183,11 @@ pub(crate) fn inherit_group(directory: &Path, file: &File) {
 /// Lets the owner of a directory remove what is in it.
 pub(crate) fn make_removable(directory: &Path) {
     let _ = fs::set_permissions(directory, Permissions::from_mode(0o700));
+}
+
+/// Returns `None`: every name is that of one file.
+pub(crate) fn invalid_name(_name: &OsStr) -> Option<&'static str> {
+    None
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use flate2::{Decompress, FlushDecompress};
@@ -113,6 +112,25 @@ impl Index {
 
 fn read_at(file: &File, offset: u64, length: usize) -> Result<Vec<u8>, IndexError> {
     let mut bytes = vec![0; length];
-    file.read_exact_at(&mut bytes, offset)?;
+    read_exact_at(file, &mut bytes, offset)?;
     Ok(bytes)
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, bytes, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            length => {
+                bytes = &mut bytes[length..];
+                offset += length as u64;
+            }
+        }
+    }
+    Ok(())
 }

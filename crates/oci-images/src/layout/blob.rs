@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use oci_spec::image::{Descriptor, Digest, DigestAlgorithm, MediaType};
 use super::digest::{Hashing, sha256};
 use super::error::{Error, Quoted};
 use super::regular::{open_beneath, open_regular};
+use crate::sys;
 
 /// The maximum size in bytes of a document (manifest, configuration, index), which is what registries accept.
 pub(crate) const DOCUMENT_LIMIT: u64 = 4 << 20;
@@ -258,7 +258,7 @@ struct Shared {
 
 impl Read for Shared {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(buffer, self.offset)?;
+        let count = sys::read_at(&self.file, buffer, self.offset)?;
         self.offset += count as u64;
         Ok(count)
     }

@@ -1,12 +1,13 @@
 //! The files of a layer, and how they are collected from disk.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, Metadata};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::error::Error;
 use super::regular::type_name;
+use crate::sys;
 
 /// One file of a layer.
 #[derive(Debug, Clone)]
@@ -27,6 +28,16 @@ pub enum Source {
     Disk(PathBuf),
     /// None: a symbolic link with this target, absolute or relative to the link's directory.
     Link(String),
+}
+
+/// Returns whether the file at `path` is executable in an image: as on disk or, on Windows, if it is an executable of Linux or a
+/// script.
+///
+/// # Errors
+///
+/// That of the system, if the file has to be read.
+pub fn is_executable(path: &Path, metadata: &Metadata) -> io::Result<bool> {
+    sys::is_executable(path, metadata)
 }
 
 /// The limits of [`FileMap::collect`], over all calls together.
@@ -160,7 +171,7 @@ impl Collector<'_> {
                 let what = format!("the size of the files up to {}", source.display());
                 return Err(Error::TooLarge { what, limit: self.limits.bytes });
             }
-            let executable = metadata.permissions().mode() & 0o111 != 0;
+            let executable = is_executable(&real, &metadata).map_err(Error::read(source))?;
             return self.files.add(target, File { source: Source::Disk(real), executable });
         }
         if !metadata.is_dir() {
@@ -225,7 +236,7 @@ pub(crate) fn image_path(path: &str) -> Result<String, Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 

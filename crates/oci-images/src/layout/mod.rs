@@ -39,7 +39,7 @@ pub use docker_archive::{open_docker_archive, write_docker_archive};
 pub use entries::{Listed, list};
 pub use error::Error;
 pub use extract::{Limits, extract};
-pub use files::{File, FileMap, Source};
+pub use files::{File, FileMap, Source, is_executable};
 pub use image::{Image, ImageBuilder};
 pub use layer::{Layer, layer};
 pub use oci_layout::OciLayout;

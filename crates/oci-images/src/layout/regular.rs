@@ -1,11 +1,11 @@
 //! Opening and reading foreign files: only regular ones, without blocking on a FIFO or a device.
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{File, FileType};
 use std::io::Read;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::error::Error;
+use crate::sys;
 
 /// Opens the regular file `path` for reading and returns it with its size in bytes. Symbolic links are followed.
 ///
@@ -16,11 +16,7 @@ use super::error::Error;
 ///
 /// [`Error::Read`] if it cannot be opened, [`Error::NotRegular`] if it is anything but a regular file.
 pub(crate) fn open_regular(path: &Path) -> Result<(File, u64), Error> {
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(path)
-        .map_err(Error::read(path))?;
+    let file = sys::open(path).map_err(Error::read(path))?;
     let metadata = file.metadata().map_err(Error::read(path))?;
     if metadata.is_file() {
         return Ok((file, metadata.len()));
@@ -79,14 +75,10 @@ pub(crate) fn type_name(file_type: FileType) -> &'static str {
         "a directory"
     } else if file_type.is_symlink() {
         "a symbolic link"
-    } else if file_type.is_fifo() {
-        "a FIFO"
-    } else if file_type.is_socket() {
-        "a socket"
     } else if file_type.is_file() {
         "a regular file"
     } else {
-        "a device"
+        sys::special_name(file_type)
     }
 }
 

@@ -3,7 +3,7 @@
 //! A symbolic link in such a directory may point at a file of the user that runs the program, such as their credentials,
 //! which then shows up in an excerpt, an image or a log of CI. Everything in a [`Directory`] is therefore opened beneath it: by
 //! the kernel (`openat2` of Linux 5.6 with `RESOLVE_BENEATH`), or one component after the other without following links, so
-//! that nothing can be swapped between a check and the opening. Links that stay in the directory are followed, relative
+//! that nothing can be swapped between a check and the opening (except on Windows, which has neither). Links that stay in the directory are followed, relative
 //! and absolute ones; others are [`Unreadable::LeavesDirectory`].
 
 use std::fs::{self, File, Metadata};

@@ -9,12 +9,10 @@
 //! path makes no difference), and files are opened without blocking.
 
 use std::fs::{self, File, FileType, Metadata};
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::OFlags;
-
 use super::directory::Directory;
+use super::sys;
 use crate::read::Unreadable;
 use crate::read::unreadable::read_to_end;
 
@@ -74,8 +72,7 @@ pub fn read_open(file: File, limit: u64) -> Result<Vec<u8>, Unreadable> {
 /// The file cannot be opened or is not a regular file.
 pub fn open(path: &Path) -> Result<(File, Metadata), Unreadable> {
     check_type(fs::metadata(path)?.file_type())?;
-    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
-    checked(File::options().read(true).custom_flags(flags).open(path)?)
+    checked(sys::open_file(path)?)
 }
 
 /// Reads an open file to its end if it is at most `limit` bytes long.
@@ -117,18 +114,12 @@ pub(crate) fn check_type(file_type: FileType) -> Result<(), Unreadable> {
 
 /// Returns what kind of file stands where a regular one is expected.
 pub(crate) fn type_name(file_type: FileType) -> &'static str {
-    if file_type.is_fifo() {
-        "a FIFO"
-    } else if file_type.is_socket() {
-        "a socket"
-    } else if file_type.is_char_device() || file_type.is_block_device() {
-        "a device"
-    } else if file_type.is_dir() {
+    if file_type.is_dir() {
         "a directory"
     } else if file_type.is_symlink() {
         "a symbolic link"
     } else {
-        "a special file"
+        sys::special_name(file_type)
     }
 }
 

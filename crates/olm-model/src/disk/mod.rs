@@ -12,7 +12,7 @@ pub mod format;
 pub mod manifests;
 pub mod overlay;
 pub mod submission;
-mod sys;
+pub(crate) mod sys;
 pub mod walk;
 pub mod watch;
 pub mod whole;

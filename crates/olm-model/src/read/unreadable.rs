@@ -60,10 +60,10 @@ impl Unreadable {
     }
 }
 
-/// Returns whether a path leads through too many links (`ELOOP`), which has no stable [`ErrorKind`].
+/// Returns whether a path leads through too many links.
 fn is_link_loop(error: &io::Error) -> bool {
     #[cfg(feature = "fs")]
-    return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    return crate::disk::sys::is_link_loop(error);
     #[cfg(not(feature = "fs"))]
     return error.kind() == ErrorKind::TooManyLinks;
 }
@@ -99,7 +99,7 @@ mod tests {
     fn machine_errors_are_distinguished_from_input_errors() {
         let missing = Unreadable::from(io::Error::from(ErrorKind::NotFound));
         assert!(!missing.is_environment() && missing.is_missing());
-        #[cfg(feature = "fs")]
+        #[cfg(all(feature = "fs", unix))]
         {
             use rustix::io::Errno;
             for code in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::IO] {

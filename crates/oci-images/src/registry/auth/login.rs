@@ -1,8 +1,6 @@
 //! Writing logins: into the first file that exists, or into the credential helper that it names.
 
-use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,6 +18,7 @@ use super::helper;
 use super::resolver::Resolver;
 use crate::registry::file as regular;
 use crate::registry::sanitize::escape;
+use crate::sys;
 
 /// How long a login waits for another one.
 const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
@@ -130,7 +129,7 @@ fn edit(path: &Path, change: impl FnOnce(&mut Entries)) -> Result<(), Error> {
     if directory.exists() && !directory.is_dir() {
         return Err(write(io::ErrorKind::NotADirectory.into()));
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(write)?;
+    sys::create_private_directory(directory).map_err(write)?;
     let lock = DirectoryLock::acquire(directory, LOCK_TIMEOUT, |_| {});
     let _lock = lock.map_err(|error| write(io::Error::other(error)))?;
     let existing = match regular::read(path, file::MAX_FILE_SIZE) {

@@ -1,15 +1,17 @@
-//! Opening beneath a directory.
+//! Linux and other Unix systems.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata};
+use std::ffi::OsStr;
+use std::fs::{File, FileType, Metadata};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
+use super::{EntryType, Listed};
 use crate::read::Unreadable;
 
 /// What identifies a directory.
@@ -32,23 +34,6 @@ pub(crate) struct Root {
     real: PathBuf,
     /// Whether the kernel resolves paths beneath the directory.
     by_kernel: bool,
-}
-
-/// An entry of a directory.
-pub(crate) struct Listed {
-    pub(crate) name: OsString,
-    /// What the entry itself is.
-    pub(crate) kind: io::Result<EntryType>,
-}
-
-/// What an entry of a directory is, without following it.
-pub(crate) enum EntryType {
-    /// A regular file of this size.
-    File(u64),
-    Directory,
-    Link,
-    /// Anything else.
-    Other(&'static str),
 }
 
 impl Root {
@@ -77,6 +62,7 @@ impl Root {
 
     /// Lists the directory `name`, through links, up to `limit` entries and one; with what identifies the directory.
     pub(crate) fn list(&self, name: &Path, limit: usize) -> Result<(Id, Vec<Listed>), Unreadable> {
+        use rustix::fs::FileType;
         use std::os::unix::fs::MetadataExt as _;
         let handle = self.openat(name, READ | OFlags::DIRECTORY)?;
         let mut directory = Dir::read_from(&handle).map_err(io::Error::from)?;
@@ -146,6 +132,30 @@ impl Root {
 /// Returns why a component cannot be opened: one that was a directory or a file before and is a link now leads elsewhere.
 fn swapped(error: Errno) -> Unreadable {
     if error == Errno::LOOP { Unreadable::LeavesDirectory } else { io::Error::from(error).into() }
+}
+
+/// Opens a file for reading: nothing blocks, and no terminal takes control.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+/// Returns what a file is that is none of a regular file, a directory and a link.
+pub(crate) fn special_name(file_type: FileType) -> &'static str {
+    if file_type.is_fifo() {
+        "a FIFO"
+    } else if file_type.is_socket() {
+        "a socket"
+    } else if file_type.is_char_device() || file_type.is_block_device() {
+        "a device"
+    } else {
+        "a special file"
+    }
+}
+
+/// Returns whether a path leads through too many links (`ELOOP`), which has no stable [`io::ErrorKind`].
+pub(crate) fn is_link_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
 #[cfg(test)]

@@ -5,19 +5,23 @@ use std::sync::{Once, mpsc};
 
 use anyhow::Result;
 use futures::future::{BoxFuture, FutureExt as _};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::low_level::emulate_default_handler;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::exit::Exit;
 use crate::terminal::{WARNING, stderr};
 
-/// SIGINT and SIGTERM, from now on.
-pub(crate) struct Signals {
-    interrupted: Signal,
-    terminated: Signal,
-}
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix::{Received, end_on_signal};
+#[cfg(windows)]
+use windows::{Received, end_on_signal};
+
+/// SIGINT and SIGTERM (Ctrl-C and Ctrl-Break on Windows), from now on.
+pub(crate) struct Signals(Received);
 
 impl Signals {
     /// Begins to receive signals: before the server tells its address, so that no signal is missed.
@@ -25,10 +29,7 @@ impl Signals {
     /// # Errors
     /// The system does not allow it.
     pub(crate) fn listen() -> io::Result<Self> {
-        Ok(Self {
-            interrupted: signal(SignalKind::interrupt())?,
-            terminated: signal(SignalKind::terminate())?,
-        })
+        Received::listen().map(Self)
     }
 
     /// Runs a server until it ends. The first signal completes the future that `serve` receives, after which the server
@@ -46,8 +47,7 @@ impl Signals {
         loop {
             tokio::select! {
                 () = &mut serving => return Ok(Exit::Success),
-                _ = self.interrupted.recv() => {}
-                _ = self.terminated.recv() => {}
+                () = self.0.next() => {}
             }
             if stop.take().is_none() {
                 writeln!(
@@ -63,12 +63,7 @@ impl Signals {
 /// Completes on SIGINT or SIGTERM. Never completes if no handler can be installed.
 pub(crate) async fn interrupted() {
     match Signals::listen() {
-        Ok(mut signals) => {
-            tokio::select! {
-                _ = signals.interrupted.recv() => {}
-                _ = signals.terminated.recv() => {}
-            }
-        }
+        Ok(Signals(mut received)) => received.next().await,
         // Without a handler, the process ends with the signal's default.
         Err(_) => std::future::pending().await,
     }
@@ -79,14 +74,7 @@ pub(crate) fn end_between_writes() {
     static BEGIN: Once = Once::new();
     BEGIN.call_once(|| {
         let (ready, registered) = mpsc::channel::<()>();
-        let wait = move || {
-            let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
-            drop(ready);
-            if let Some(signal) = signals.forever().next() {
-                let _pause = atomic_files::pause();
-                let _ = emulate_default_handler(signal);
-            }
-        };
+        let wait = move || end_on_signal(ready);
         // Without a thread, the process ends at once.
         if std::thread::Builder::new().name("signals".to_owned()).spawn(wait).is_ok() {
             // Ends when the sender is dropped.

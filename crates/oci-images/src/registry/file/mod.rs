@@ -1,21 +1,24 @@
 //! Reading the user's files for registries, within limits of size and time: regular files, and streams and devices such as
 //! `/dev/null` or a shell's `<(…)`.
 
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use crate::sys;
+
+#[cfg(not(unix))]
+mod other;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+use other::read_special;
+#[cfg(unix)]
+use unix::read_special;
 
 /// The maximum time for a stream to end.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// What was read from streams, by device and inode. A stream can be read once, and a file is needed for each repository.
-static STREAMS: Mutex<BTreeMap<(u64, u64), Vec<u8>>> = Mutex::new(BTreeMap::new());
 
 /// Returns the bytes of the file at `path`, at most `limit` of them. A stream must end within 30 seconds.
 ///
@@ -27,9 +30,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 }
 
 fn read_within(path: &Path, limit: u64, timeout: Duration) -> io::Result<Vec<u8>> {
-    // Opening does not wait for the other end of a FIFO.
-    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let mut file = sys::open(path)?;
     let metadata = file.metadata()?;
     let kind = metadata.file_type();
     if kind.is_dir() {
@@ -40,40 +41,7 @@ fn read_within(path: &Path, limit: u64, timeout: Duration) -> io::Result<Vec<u8>
         (&mut file).take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
         return within_limit(bytes, limit);
     }
-    if !kind.is_fifo() {
-        return read_stream(&mut file, limit, timeout);
-    }
-    // Held while it is read, so that another thread does not get the rest.
-    let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (metadata.dev(), metadata.ino());
-    if let Some(bytes) = streams.get(&key) {
-        return within_limit(bytes.clone(), limit);
-    }
-    let bytes = read_stream(&mut file, limit, timeout)?;
-    streams.insert(key, bytes.clone());
-    Ok(bytes)
-}
-
-/// Reads a stream or a device to its end.
-fn read_stream(file: &mut File, limit: u64, timeout: Duration) -> io::Result<Vec<u8>> {
-    let deadline = Instant::now() + timeout;
-    let (mut bytes, mut part) = (Vec::new(), [0; 8 << 10]);
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let left = Timespec::try_from(left).map_err(io::Error::other)?;
-        // A FIFO without a writer would look as if it had ended.
-        if poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&left))? == 0 {
-            let reason = format!("the stream did not end within {} seconds", timeout.as_secs_f64());
-            return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
-        }
-        match file.read(&mut part) {
-            Ok(0) => return Ok(bytes),
-            Ok(count) => bytes.extend_from_slice(&part[..count]),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
-            Err(error) => return Err(error),
-        }
-        bytes = within_limit(bytes, limit)?;
-    }
+    read_special(file, &metadata, limit, timeout)
 }
 
 fn within_limit(bytes: Vec<u8>, limit: u64) -> io::Result<Vec<u8>> {
@@ -86,6 +54,7 @@ fn within_limit(bytes: Vec<u8>, limit: u64) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
     use std::io::Write as _;
 
     use super::*;

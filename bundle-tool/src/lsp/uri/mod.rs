@@ -1,10 +1,11 @@
 //! URIs of files.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str};
+
+#[cfg(any(windows, test))]
+mod windows;
 
 /// What is escaped in the path of a URI.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -17,14 +18,37 @@ pub(crate) fn path(uri: &str) -> Option<PathBuf> {
         return None;
     }
     let bytes: Vec<u8> = percent_decode_str(path).collect();
-    let path = PathBuf::from(OsStr::from_bytes(&bytes));
+    let path = to_path(&bytes)?;
     let is_plain = !bytes.contains(&0) && path.components().all(|part| part != Component::ParentDir);
     is_plain.then_some(path)
 }
 
 /// Returns the URI of a file.
 pub(crate) fn from_path(path: &Path) -> String {
-    format!("file://{}", percent_encode(path.as_os_str().as_bytes(), ESCAPED))
+    to_uri(path)
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "not every path of a URI is one on Windows")]
+fn to_path(decoded: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(decoded)))
+}
+
+#[cfg(unix)]
+fn to_uri(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    format!("file://{}", percent_encoding::percent_encode(path.as_os_str().as_bytes(), ESCAPED))
+}
+
+#[cfg(windows)]
+fn to_path(decoded: &[u8]) -> Option<PathBuf> {
+    windows::path(decoded).map(PathBuf::from)
+}
+
+#[cfg(windows)]
+fn to_uri(path: &Path) -> String {
+    windows::uri(&path.to_string_lossy())
 }
 
 #[cfg(test)]

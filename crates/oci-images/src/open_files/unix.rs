@@ -1,5 +1,4 @@
-//! The limit of open files. Each layer in transfer is one, so a program that copies images raises its limit; programs that it
-//! starts get the limit that it was started with, because some of them close or wait for every file that may be open.
+//! Linux and other Unix systems.
 
 use std::process::Child;
 use std::sync::OnceLock;
