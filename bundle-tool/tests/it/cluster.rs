@@ -27,7 +27,7 @@ fn text(bytes: &[u8]) -> String {
 
 const COMMANDS: [&[&str]; 5] = [
     &["doctor"],
-    &["migrate", "gizmo-operator"],
+    &["olm", "migrate", "gizmo-operator"],
     &["cleanup", "gizmo-operator"],
     &["run", "bundle", "tests/fixtures/bundle"],
     &["run", "bundle-upgrade", "tests/fixtures/bundle"],

@@ -10,7 +10,7 @@ use crate::support::fixture;
 
 fn migrate(arguments: &[&str], kubeconfig: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
-        .arg("migrate")
+        .args(["olm", "migrate"])
         .args(arguments)
         .env("KUBECONFIG", kubeconfig)
         .env("HOME", "/nonexistent")
@@ -205,7 +205,7 @@ fn package_name_is_never_taken_for_a_directory() {
     cluster(true).kubeconfig(&kubeconfig);
     let migrate = |target: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
-        command.args(["migrate", target]).current_dir(directory.path()).env("KUBECONFIG", &kubeconfig);
+        command.args(["olm", "migrate", target]).current_dir(directory.path()).env("KUBECONFIG", &kubeconfig);
         text(&command.output().unwrap().stdout)
     };
     assert!(migrate("gizmo-operator").starts_with("gizmo-operator (gizmo.v1.2.0)"));
