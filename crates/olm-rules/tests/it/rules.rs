@@ -586,7 +586,7 @@ fn excerpt(input: &Input, edit: &Value, is_applied: bool, found: &[Vec<String>])
     let is_item = |step: &String| step.parse::<usize>().is_ok();
     for path in &mut keep {
         let shared = path.iter().zip(&steps).take_while(|(one, other)| one == other).count();
-        path.iter_mut().take(shared).filter(|step| is_item(step)).for_each(|step| *step = "0".to_owned());
+        path.iter_mut().take(shared).filter(|step| is_item(step)).for_each(|step| "0".clone_into(step));
     }
     Some(format!("# {name}\n{}", emit_shortened(&value, &keep)))
 }
