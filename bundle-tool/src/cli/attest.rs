@@ -26,6 +26,7 @@ pub(crate) struct Attest {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    #[expect(clippy::doc_markdown, reason = "a help text, in which a variable is shown as in a shell")]
     /// Print the packages of a Cargo.lock as a software bill of materials
     ///
     /// The format is SPDX 2.3 in JSON. Its time is that of $SOURCE_DATE_EPOCH, or 1970, so that the same file gives the same document.
@@ -125,6 +126,7 @@ struct Sign {
     /// File to sign
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+    #[expect(clippy::doc_markdown, reason = "a help text, in which a variable is shown as in a shell")]
     /// Private key, such as cosign.key; $COSIGN_PASSWORD decrypts it
     #[arg(long, value_name = "FILE")]
     key: PathBuf,

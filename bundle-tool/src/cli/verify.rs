@@ -48,7 +48,7 @@ pub(crate) struct Verify {
     /// URL of the OIDC issuer in the certificate
     #[arg(long, value_name = "URL", requires = "certificate_identity")]
     certificate_oidc_issuer: Option<String>,
-    /// File with the certificate authorities and transparency logs to trust: a trusted_root.json of sigstore
+    /// File with the certificate authorities and transparency logs to trust: a `trusted_root.json` of sigstore
     #[arg(long, value_name = "FILE", requires = "certificate_identity")]
     trusted_root: Option<PathBuf>,
     #[command(flatten)]

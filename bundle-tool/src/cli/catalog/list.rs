@@ -106,7 +106,7 @@ impl Table {
     }
 
     fn push<const N: usize>(&mut self, row: [String; N], json: Json) {
-        self.rows.push(row.to_vec());
+        self.rows.push(row.into());
         self.json.push(json);
     }
 }

@@ -145,7 +145,7 @@ impl TemplateCommand {
         let mut built: Option<(bool, BTreeMap<String, Catalog>)> = None;
         for version in versions {
             let has_objects = version < WITHOUT_OBJECTS && self.rendering.is_default();
-            if !built.as_ref().is_some_and(|(had_objects, _)| *had_objects == has_objects) {
+            if built.as_ref().is_none_or(|(had_objects, _)| *had_objects != has_objects) {
                 let rendering =
                     if has_objects { &Rendering::at(MigrateLevel::None) } else { &self.rendering };
                 let Some((catalog, _)) = self.build(template()?, rendering, path, &bytes, Some(version))?

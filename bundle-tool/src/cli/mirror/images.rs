@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, bail};
 use oci_images::labels;
-use oci_images::layout::Image;
+use oci_images::layout::{Blob, Image, Platform};
 use oci_images::location::ImageLocation;
 use oci_images::registry::{Reference, Repository};
 use oci_images::transfer::Transfer;
@@ -282,7 +282,7 @@ impl Collector<'_> {
         Ok(match place {
             ImageLocation::DockerArchive(..) => {
                 let location = Location(place.clone());
-                self.runtime.get()?.block_on(location.open(&Default::default(), self.registries))?.0
+                self.runtime.get()?.block_on(location.open(&Platform::default(), self.registries))?.0
             }
             place => self.runtime.get()?.block_on(self.transfer.image(place))?,
         })
@@ -294,7 +294,7 @@ impl Collector<'_> {
             return image.labels().contains_key(labels::PACKAGE)
                 || image.labels().contains_key(labels::DATABASE);
         }
-        let size: u64 = image.layers().iter().map(|layer| layer.size()).sum();
+        let size: u64 = image.layers().iter().map(Blob::size).sum();
         let (Some(location), Ok(runtime), true) = (location, self.runtime.get(), size <= MAX_UNLABELED)
         else {
             return false;

@@ -61,6 +61,7 @@ use plan::{Planned, Target};
   bundle-tool mirror \\
     --check registry.example.com/mirror/example/operator-catalog:latest \\
     --to registry.example.com/mirror")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command")]
 pub(crate) struct Mirror {
     /// Bundle, catalog or single image: a directory, oci:DIR:NAME, oci-archive:FILE:NAME or an image name; without a NAME, all images
     /// of a layout or an archive
@@ -69,7 +70,7 @@ pub(crate) struct Mirror {
     /// Where to copy to: a registry with an optional path, oci:DIR or oci-archive:FILE
     #[arg(long, value_name = "REGISTRY[/PATH]|oci:DIR|oci-archive:FILE", value_parser = Target::parse)]
     to: Target,
-    /// ImageSetConfiguration of oc-mirror (v2alpha1) with catalogs and images to mirror; fields that are not honored are reported
+    /// Configuration of oc-mirror (`ImageSetConfiguration`, v2alpha1) with catalogs and images to mirror; fields that are not honored are reported
     #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "default_channel"])]
     config: Option<PathBuf>,
     /// Package of a catalog to mirror, with a channel and a range of versions if not all are mirrored (repeatable) [default: all]

@@ -72,20 +72,21 @@ fn registries_conf(
     mirrors: &BTreeMap<String, BTreeSet<&str>>,
     tagged: &BTreeMap<String, BTreeSet<&str>>,
 ) -> String {
-    let mut text = String::from(
-        "# Add this file to /etc/containers/registries.conf.d, for example as 999-bundle-tool-mirror.conf.\n",
-    );
+    let mut text = vec![
+        "# Add this file to /etc/containers/registries.conf.d, for example as 999-bundle-tool-mirror.conf."
+            .to_owned(),
+    ];
     for (source, repositories) in mirrors {
-        text.push_str(&format!("\n[[registry]]\nprefix = \"{source}\"\nlocation = \"{source}\"\n"));
+        text.push(format!("\n[[registry]]\nprefix = \"{source}\"\nlocation = \"{source}\""));
         for repository in repositories {
             let has_tags = tagged.get(source).is_some_and(|tagged| tagged.contains(repository));
             let pull = if has_tags { "all" } else { "digest-only" };
-            text.push_str(&format!(
-                "\n[[registry.mirror]]\nlocation = \"{repository}\"\npull-from-mirror = \"{pull}\"\n"
+            text.push(format!(
+                "\n[[registry.mirror]]\nlocation = \"{repository}\"\npull-from-mirror = \"{pull}\""
             ));
         }
     }
-    text
+    text.join("\n") + "\n"
 }
 
 /// Returns the name of a catalog: the last part of its repository, with the tag or a number where others have that name.

@@ -8,7 +8,7 @@ use std::path::Path;
 use tar::{Builder, EntryType, Header};
 
 use super::artifact::{Artifact, Wanted};
-use super::blob::{Blob, DOCUMENT_LIMIT};
+use super::blob::{Blob, DOCUMENT_LIMIT, INDEX_LIMIT};
 use super::directory::open_directory;
 use super::error::Error;
 use super::image::document;
@@ -25,7 +25,7 @@ pub(crate) const MAX_MEMBERS: usize = 100_000;
 
 /// Opens the OCI archive `path`. Its blobs are read from the archive; nothing is unpacked.
 ///
-/// The archive must be a regular file with at most 100,000 entries; its `index.json` may have 4 MiB. Entries that are
+/// The archive must be a regular file with at most 100,000 entries; its `index.json` may have 32 MiB. Entries that are
 /// not regular files are ignored.
 ///
 /// # Errors
@@ -124,9 +124,9 @@ pub(crate) fn scan(
         }
         let size = entry.header().entry_size().map_err(not_tar)?;
         if name == document {
-            if size > DOCUMENT_LIMIT {
+            if size > INDEX_LIMIT {
                 let what = format!("{document} in {}", what());
-                return Err(Error::TooLarge { what, limit: DOCUMENT_LIMIT });
+                return Err(Error::TooLarge { what, limit: INDEX_LIMIT });
             }
             let mut bytes = Vec::new();
             entry.read_to_end(&mut bytes).map_err(not_tar)?;

@@ -16,6 +16,9 @@ use crate::sys;
 /// The maximum size in bytes of a document (manifest, configuration, index), which is what registries accept.
 pub(crate) const DOCUMENT_LIMIT: u64 = 4 << 20;
 
+/// The maximum size in bytes of the index of a layout, which lists the images of a whole mirror.
+pub(crate) const INDEX_LIMIT: u64 = 32 << 20;
+
 /// A part of an image: its descriptor and a way to open its bytes. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Blob {

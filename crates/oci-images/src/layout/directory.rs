@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::artifact::Artifact;
-use super::blob::DOCUMENT_LIMIT;
+use super::blob::{DOCUMENT_LIMIT, INDEX_LIMIT};
 use super::error::Error;
 use super::oci_layout::{OciLayout, Storage};
 use super::regular::read_beneath;
@@ -12,14 +12,14 @@ use super::writer::{DirectoryWriter, MARKER_NAME};
 
 /// Opens the OCI layout in the directory `path`.
 ///
-/// Only regular files beneath the directory are opened, here and for blobs; `index.json` may have 4 MiB.
+/// Only regular files beneath the directory are opened, here and for blobs; `index.json` may have 32 MiB.
 ///
 /// # Errors
 ///
 /// [`Error::Read`] and [`Error::NotRegular`] if `index.json` cannot be read, [`Error::Outside`] if it is a link out of the
 /// directory, [`Error::TooLarge`] and [`Error::Malformed`] if it is not an index, or the layout has another version than 1.
 pub fn open_directory(path: &Path) -> Result<OciLayout, Error> {
-    let index = read_beneath(path, "index.json", DOCUMENT_LIMIT)?;
+    let index = read_beneath(path, "index.json", INDEX_LIMIT)?;
     let marker = match read_beneath(path, MARKER_NAME, DOCUMENT_LIMIT) {
         Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => None,
         marker => Some(marker?),
@@ -258,7 +258,7 @@ mod tests {
         symlink("/dev/zero", &index).unwrap();
         assert!(matches!(open_directory(dir.path()), Err(Error::Outside { .. })));
         fs::remove_file(&index).unwrap();
-        fs::File::create(&index).unwrap().set_len(DOCUMENT_LIMIT + 1).unwrap();
+        fs::File::create(&index).unwrap().set_len(INDEX_LIMIT + 1).unwrap();
         assert!(matches!(open_directory(dir.path()), Err(Error::TooLarge { .. })));
     }
 }

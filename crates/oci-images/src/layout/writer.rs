@@ -11,7 +11,7 @@ use atomic_files::{DirectoryLock, Pending};
 use oci_spec::image::{Descriptor, ImageIndex, ImageIndexBuilder, MediaType, SCHEMA_VERSION};
 
 use super::artifact::Artifact;
-use super::blob::{Blob, DOCUMENT_LIMIT};
+use super::blob::{Blob, INDEX_LIMIT};
 use super::error::Error;
 use super::image::document;
 use super::oci_layout::{REF_NAME, blob_path, name};
@@ -62,7 +62,7 @@ impl DirectoryWriter {
         let index = if fs::symlink_metadata(&index_path).is_ok()
             && fs::symlink_metadata(path.join("oci-layout")).is_ok()
         {
-            let bytes = read_regular(&index_path, DOCUMENT_LIMIT)?;
+            let bytes = read_regular(&index_path, INDEX_LIMIT)?;
             Some(serde_json::from_slice::<ImageIndex>(&bytes).map_err(|error| {
                 Error::malformed(index_path.display().to_string(), "OCI image index", &error)
             })?)
@@ -108,7 +108,7 @@ impl DirectoryWriter {
     /// Returns the descriptor of the image `image_name`.
     pub(crate) fn find(&self, image_name: &str) -> Option<Descriptor> {
         let index = locked(&self.index);
-        let mut manifests = index.content.iter().flat_map(|index| index.manifests());
+        let mut manifests = index.content.iter().flat_map(ImageIndex::manifests);
         manifests.find(|descriptor| name(descriptor) == Some(image_name)).cloned()
     }
 

@@ -135,13 +135,13 @@ pub(crate) fn verify(
     let signed = authenticated(&payload_type, &payload);
     let signatures: Vec<Vec<u8>> =
         signatures.iter().filter_map(|EnvelopeSignature { sig }| STANDARD.decode(sig).ok()).collect();
-    let verified = match verifier {
+    let outcome = match verifier {
         Verifier::Key(key) => with_key(&verification_material, key, &signed, &signatures),
         Verifier::Identity(identity) => {
             with_identity(&verification_material, identity, &signed, &payload, &signatures)
         }
     };
-    Some(verified.and_then(|()| {
+    Some(outcome.and_then(|()| {
         let Some(subject) = subject else {
             let other = subjects().find_map(|subject| subject["digest"]["sha256"].as_str());
             let other = other.unwrap_or_default().chars().take(64).collect::<String>();
