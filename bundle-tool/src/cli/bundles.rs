@@ -51,7 +51,7 @@ impl ValidateInput {
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Directory(name) | Self::Image { name, .. } => name.clone(),
-            Self::Catalog(path) => path.display().to_string(),
+            Self::Catalog(path) => kube_yaml::text::path(path),
             Self::StandardInput(_) => "-".to_owned(),
         }
     }

@@ -221,7 +221,7 @@ fn load(directory: &Path, shown: &Path, selection: &Selection) -> Result<Bundle>
             shown.display()
         );
     }
-    bundle.path = shown.display().to_string();
+    bundle.path = kube_yaml::text::path(shown);
     Ok(bundle)
 }
 

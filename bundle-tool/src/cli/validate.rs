@@ -321,7 +321,7 @@ impl Validate {
         };
         match target {
             ValidateInput::Catalog(path) => {
-                let name = path.display().to_string();
+                let name = kube_yaml::text::path(path);
                 let sources = olm_model::disk::catalog::sources(path)
                     .with_context(|| format!("failed to read {name}"))?;
                 catalog(&name, Some(path), sources)

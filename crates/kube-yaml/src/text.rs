@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
+use std::path::{MAIN_SEPARATOR_STR, Path};
 
 use serde::Serialize;
 use serde_json::Serializer;
@@ -28,6 +29,12 @@ pub fn shortened(text: &str, max: usize) -> Cow<'_, str> {
     }
 }
 
+/// Returns a path as findings name it: with `/` between its parts.
+#[must_use]
+pub fn path(path: &Path) -> String {
+    path.display().to_string().replace(MAIN_SEPARATOR_STR, "/")
+}
+
 /// Formats a number of things: `1 error`, `2 errors`.
 #[must_use]
 pub fn counted(count: usize, name: &str) -> String {
@@ -49,7 +56,8 @@ pub fn with_causes(error: &(dyn Error + 'static)) -> String {
     joined(error, &message)
 }
 
-/// Returns the message of an error, without the numbers that Rust appends to errors of the system.
+/// Returns the message of an error, without the numbers that Rust appends to errors of the system. Those of Windows are sentences
+/// and lose their period.
 #[must_use]
 pub fn message(error: &(dyn Error + 'static)) -> String {
     // Not only of an `io::Error`: others contain its text, and hide it if they are transparent.
@@ -59,7 +67,10 @@ pub fn message(error: &(dyn Error + 'static)) -> String {
     let mut message = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         match part.split_once(')') {
-            Some((number, rest)) if number.parse::<i32>().is_ok() => message.push_str(rest),
+            Some((number, rest)) if number.parse::<i32>().is_ok() => {
+                message.truncate(message.trim_end_matches('.').len());
+                message.push_str(rest);
+            }
             _ => message.extend([NUMBER, part]),
         }
     }

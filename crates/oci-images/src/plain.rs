@@ -7,7 +7,12 @@ use std::io;
 pub(crate) fn io_error(error: &io::Error) -> String {
     let text = error.to_string();
     let number = error.raw_os_error().map(|number| format!(" (os error {number})"));
-    let text = number.and_then(|number| text.strip_suffix(&number).map(str::to_owned)).unwrap_or(text);
+    // Messages of Windows are sentences.
+    // Messages of Windows are sentences.
+    let system = number
+        .and_then(|number| text.strip_suffix(&number))
+        .map(|text| text.trim_end_matches('.').to_owned());
+    let text = system.unwrap_or(text);
     let mut chars = text.chars();
     match (chars.next(), chars.clone().next()) {
         // `Connection refused`, but `I/O error`.

@@ -74,7 +74,7 @@ pub struct Subject<'a> {
 fn path_below(root: &str, parent: Option<&str>, file: Option<&str>) -> String {
     let root = root.trim_end_matches('/');
     if let (Some(beside), Some(parent)) = (file.and_then(|file| file.strip_prefix("../")), parent) {
-        return Path::new(parent).join(beside).display().to_string();
+        return kube_yaml::text::path(&Path::new(parent).join(beside));
     }
     match file {
         Some(file) => format!("{root}/{file}"),

@@ -74,7 +74,7 @@ pub(crate) fn read(directory: &Directory, overlay: &Overlay) -> Result<Bundle, R
     }
     directories.sort();
     let read = map(listed, to_read, |(name, below, source)| load(name, &below, source, directory, overlay));
-    let path = directory.path().display().to_string();
+    let path = kube_yaml::text::path(directory.path());
     Ok(assembled(path, read.into_iter().collect::<Result<_, _>>()?, directories))
 }
 
