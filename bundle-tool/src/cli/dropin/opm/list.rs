@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::super::Status;
 use super::super::cobra::Matches;
-use super::super::equivalent::{Becomes, NativeCommand};
+use super::super::native::{Becomes, NativeCommand};
 use super::super::registries::registries;
 use super::output::INSECURE;
 use super::render::require_catalog;
