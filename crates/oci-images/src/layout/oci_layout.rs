@@ -214,8 +214,9 @@ impl OciLayout {
         };
         let mut found = self.index.manifests().iter().filter(matches);
         let first = found.next();
-        // One image may have several names.
-        let mut found = found.filter(|other| first.is_some_and(|first| first.digest() != other.digest()));
+        // What was asked for is one image, even if it has several names.
+        let is_same = |other: &Descriptor| first.is_some_and(|first| first.digest() == other.digest());
+        let mut found = found.filter(|other| wanted.is_none() || !is_same(other));
         match (first, found.next(), wanted) {
             (Some(descriptor), None, _) => Ok(descriptor),
             (Some(_), Some(_), _) => {

@@ -198,7 +198,7 @@ impl Repository {
     pub async fn sign(&self, digest: &Digest, key: &SigningKey) -> Result<String, Error> {
         let tag = self.sign_with_tag(digest, key).await?;
         let mut found = Verification::default();
-        self.verify_bundles(digest, &Verifier::Key(key.public()), 0, &mut found).await?;
+        self.verify_bundles(digest, &Verifier::Key(key.public()), &mut found).await?;
         if found.verified.is_empty() {
             let image = self.manifest(&self.reference.at(digest.as_ref())).await?;
             let statement = sigstore_bundle::signature_of(digest)?;
@@ -257,7 +257,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// As [`Repository::artifact`], [`Error::Layout`] beyond 100 signatures, and [`Error::TooLarge`] beyond 256 KiB of one.
+    /// As [`Repository::artifact`], [`Error::Layout`] beyond 100 signatures of either form, and [`Error::TooLarge`] beyond 256 KiB of one.
     pub async fn verify(
         &self,
         digest: &Digest,
@@ -269,21 +269,20 @@ impl Repository {
         for layer in &layers {
             found.add(layer.verified(&verifier, digest));
         }
-        self.verify_bundles(digest, &verifier, layers.len(), &mut found).await?;
+        self.verify_bundles(digest, &verifier, &mut found).await?;
         Ok(found)
     }
 
-    /// Adds what the sigstore bundles of an image say; `count` other signatures were found.
+    /// Adds what the sigstore bundles of an image say.
     async fn verify_bundles(
         &self,
         digest: &Digest,
         verifier: &Verifier,
-        count: usize,
         found: &mut Verification,
     ) -> Result<(), Error> {
         let referrers = self.referrers(digest).await?;
         let bundles = referrers.iter().filter(|referrer| referrer.artifact_type.starts_with(ARTIFACT_TYPE));
-        check_count(count + bundles.clone().count(), self)?;
+        check_count(bundles.clone().count(), self)?;
         for bundle in bundles {
             if let Some(outcome) = sigstore_bundle::verify(&self.bundle(bundle).await?, verifier, digest) {
                 found.add(outcome);
