@@ -119,7 +119,7 @@ fn one_template_becomes_catalogs_for_several_versions_of_openshift() {
     fs::write(directory.join("template.yaml"), template).unwrap();
     let bundle = format!("{IMAGE}={BUNDLE}");
     let build = ["catalog", "template", "template.yaml", "--output", "yaml", "--bundle", &bundle];
-    let to = ["--openshift-versions", "4.17,4.16", "--to", "catalogs"];
+    let to = ["--openshift-versions", "4.17,4.16", "--output-dir", "catalogs"];
     assert_eq!(stdout(&run(directory, &[&build[..], &to].concat())), "");
     for (version, expected, other) in [
         ("v4.16", "olm.bundle.object", "olm.csv.metadata"),

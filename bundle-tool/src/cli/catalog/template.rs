@@ -49,7 +49,7 @@ const MAX_TEMPLATE: u64 = 16 << 20;
 
   # Write the catalogs of a catalog repository for several versions
   bundle-tool catalog template template.yaml --output yaml \\
-    --openshift-versions 4.16,4.17,4.18 --to catalogs
+    --openshift-versions 4.16,4.17,4.18 --output-dir catalogs
 
   # Use a bundle that has not been pushed yet
   bundle-tool catalog template template.yaml \\
@@ -70,9 +70,9 @@ pub(crate) struct TemplateCommand {
     /// Directory of a catalog repository in which to write vVERSION/PACKAGE/catalog.yaml for each of --openshift-versions, instead of
     /// printing the catalog
     #[arg(long, value_name = "DIR", requires = "openshift_versions")]
-    to: Option<PathBuf>,
+    output_dir: Option<PathBuf>,
     /// OpenShift versions to write catalogs for, separated by commas; those before 4.17 keep olm.bundle.object
-    #[arg(long, value_name = "VERSION", value_delimiter = ',', value_parser = Minor::parse_openshift, requires = "to")]
+    #[arg(long, value_name = "VERSION", value_delimiter = ',', value_parser = Minor::parse_openshift, requires = "output_dir")]
     openshift_versions: Vec<Minor>,
     /// Write the catalog even if it is invalid
     #[arg(long)]
@@ -128,7 +128,7 @@ impl TemplateCommand {
         let failed = || format!("failed to read the template {path}");
         let bytes = read(path).with_context(failed)?;
         let template = || Template::parse(&bytes, wanted.map(Type::schema)).with_context(failed);
-        let Some(to) = &self.to else {
+        let Some(to) = &self.output_dir else {
             let Some((_, text)) = self.build(template()?, &self.rendering, path, &bytes, None)? else {
                 return Ok(Exit::Findings);
             };
@@ -196,7 +196,7 @@ impl TemplateCommand {
             if !report.passed() {
                 report.findings.retain(Finding::is_failure);
                 locate(&mut report.findings, source(), path, bytes)?;
-                print_invalid(&report, if self.to.is_some() { Next::Write } else { Next::Print })?;
+                print_invalid(&report, if self.output_dir.is_some() { Next::Write } else { Next::Print })?;
                 return Ok(None);
             }
         }
