@@ -57,10 +57,9 @@ use plan::{Planned, Target};
   bundle-tool mirror --config imageset-config.yaml \\
     --to registry.example.com/mirror --dry-run
 
-  # Check that everything is there
-  bundle-tool mirror \\
-    --check registry.example.com/mirror/example/operator-catalog:latest \\
-    --to registry.example.com/mirror")]
+  # List what is missing in the registry
+  bundle-tool mirror quay.io/example/operator-catalog:latest \\
+    --to registry.example.com/mirror --check")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command")]
 pub(crate) struct Mirror {
     /// Bundle, catalog or single image: a directory, oci:DIR:NAME, oci-archive:FILE:NAME or an image name; without a NAME, all images
