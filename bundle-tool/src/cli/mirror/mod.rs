@@ -180,6 +180,10 @@ impl Mirror {
                 return Err(error);
             }
         };
+        if failed.len() == planned.len() {
+            // No image was copied that an archive or a manifest could name.
+            return report(&problems.into_iter().chain(failed).collect::<Vec<_>>());
+        }
         runtime
             .block_on(transfer.finish(staging.archive.clone()))
             .with_context(|| format!("failed to write {}", self.to))?;
