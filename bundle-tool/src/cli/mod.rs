@@ -130,7 +130,8 @@ fn command() -> clap::Command {
             let _ = writeln!(help, "  {HEADING}{name:<15}{HEADING:#}  {about}");
         }
     }
-    help.push_str("\n{options-heading}\n{options}{after-help}");
+    let heading = HEADING.underline();
+    let _ = write!(help, "\n{heading}Options:{heading:#}\n{{options}}{{after-help}}");
     command.help_template(help)
 }
 
@@ -307,16 +308,17 @@ enum Command {
     ///
     /// With a layout or an archive as the target, images can be carried to a disconnected network, where the same command
     /// pushes them from there to a registry. --since omits layers that an earlier layout or archive brought there. An
-    /// archive is prepared in FILE.partial, which is removed when the archive is complete.
+    /// archive is prepared in FILE.partial, which is removed when the archive is complete. The images of catalogs are
+    /// always complete.
     ///
     /// With --keep, the catalog's image at the target lists only what is mirrored, so that the cluster offers nothing
-    /// else. What lies on an upgrade path between bundles is mirrored, too, as `catalog prune` keeps it.
+    /// else. Bundles on an upgrade path between these are mirrored, too, as `catalog prune` keeps them.
     ///
     /// With --manifests-dir, writes an `ImageDigestMirrorSet`, an `ImageTagMirrorSet`, a `CatalogSource` and a
     /// `ClusterCatalog` for each catalog, registries.conf for other clusters, and mapping.txt with SOURCE=TARGET lines.
     ///
-    /// With --check, nothing is copied: what is missing at the target is listed, and the exit status is 1 if something
-    /// is. The time of --timeout is for reading the REFs, and again for each image.
+    /// With --check, copies nothing, lists what is missing at the target, and exits with 1 if anything is. --timeout
+    /// limits the time to read the REFs, and then the time for each image.
     Mirror(mirror::Mirror),
     /// Install, inspect or remove OLM
     Olm(olm::Olm),
@@ -421,11 +423,14 @@ enum Command {
     Version,
     /// Verify the cosign signature of an image or a file
     ///
-    /// Looks for signatures of the image in the format of cosign (the tag sha256-DIGEST.sig), and prints the signed
-    /// documents, one per line. A signature is valid if it was made with the given key and names the digest of the
-    /// image (or multi-platform index). Certificates and transparency logs are not consulted, as with `cosign verify
-    /// --key --insecure-ignore-tlog=true`. With --signature, verifies a file instead of an image, as `cosign verify-blob`
-    /// does.
+    /// Looks for signatures of the image in both formats of cosign (the tag sha256-DIGEST.sig, and sigstore bundles that
+    /// refer to the image), and prints the signed documents, one per line. A signature is valid if it names the digest of
+    /// the image (or multi-platform index) and was made with the key of --key, or by the identity of
+    /// --certificate-identity.
+    ///
+    /// With --key, the transparency log is ignored, as with `cosign verify --key --insecure-ignore-tlog=true`. With
+    /// --certificate-identity, the certificate and the entry of the log are verified offline with --trusted-root. With
+    /// --signature, verifies a file instead of an image, as `cosign verify-blob` does.
     ///
     /// Exit status: 0 if a signature is valid, 1 if none is, 2 if the image or the key cannot be read.
     Verify(verify::Verify),

@@ -62,9 +62,10 @@ impl Olm {
 /// Install OLM from the manifests of a release
 ///
 /// Applies the CRDs and waits until they are served, then applies everything else in the order of its dependencies and
-/// waits until OLM runs. The manifests are crds.yaml and olm.yaml of a release of operator-lifecycle-manager; they are
-/// not part of bundle-tool. Long flags with a single dash in the manifests (`-namespace`) get two dashes, because OLM's
-/// programs reject them otherwise. Running the command again continues, upgrades or repairs an installation.
+/// waits until OLM runs. The manifests are crds.yaml and olm.yaml of a release; download them from
+/// <https://github.com/operator-framework/operator-lifecycle-manager/releases>. Long flags with a single dash in the
+/// manifests (`-namespace`) get two dashes, because OLM's programs reject them otherwise. Running the command again
+/// continues, upgrades or repairs an installation.
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:

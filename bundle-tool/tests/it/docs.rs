@@ -231,7 +231,7 @@ fn troubleshooting_shows_what_doctor_prints() {
         let text = fs::read_to_string(fixtures.join(file).with_extension("json")).unwrap();
         let text = if name == "missing" { missing(&text) } else { text };
         fs::write(dir.path().join("objects.json"), text).unwrap();
-        let output = run(dir.path(), &["doctor", "--from", "."]);
+        let output = run(dir.path(), &["doctor", "--must-gather", "."]);
         assert_eq!(output.status, Some(1), "{}", output.stderr);
         let problem = output.stdout.split("\n\n1 problem found").next().unwrap();
         assert!(

@@ -561,6 +561,11 @@ impl Copier {
             }
         });
         match found.await {
+            Err(Error::Layout(layout::Error::Read { source, .. }))
+                if source.kind() == io::ErrorKind::NotFound =>
+            {
+                Ok(vec!["the image".to_owned()])
+            }
             Err(Error::Layout(error @ (layout::Error::NotFound { .. } | layout::Error::Read { .. }))) => {
                 Ok(vec![error.to_string()])
             }

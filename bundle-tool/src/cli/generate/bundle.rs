@@ -458,7 +458,10 @@ impl Bundle {
         if read.is_empty() {
             match self.input_dir.as_ref().or(self.deploy_dir.as_ref()) {
                 Some(path) => bail!("no manifests found in {}", path.display()),
-                None => bail!("no manifests found on standard input"),
+                None => bail!(
+                    "no manifests found on standard input: pipe the output of `kubectl kustomize config/manifests` to it, or pass \
+                     --input-dir"
+                ),
             }
         }
         Ok(read)

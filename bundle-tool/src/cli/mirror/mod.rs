@@ -57,10 +57,9 @@ use plan::{Planned, Target};
   bundle-tool mirror --config imageset-config.yaml \\
     --to registry.example.com/mirror --dry-run
 
-  # Check that everything is there
-  bundle-tool mirror \\
-    --check registry.example.com/mirror/example/operator-catalog:latest \\
-    --to registry.example.com/mirror")]
+  # List what is missing in the registry
+  bundle-tool mirror quay.io/example/operator-catalog:latest \\
+    --to registry.example.com/mirror --check")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command")]
 pub(crate) struct Mirror {
     /// Bundle, catalog or single image: a directory, oci:DIR:NAME, oci-archive:FILE:NAME or an image name; without a NAME, all images
@@ -181,6 +180,10 @@ impl Mirror {
                 return Err(error);
             }
         };
+        if failed.len() == planned.len() {
+            // No image was copied that an archive or a manifest could name.
+            return report(&problems.into_iter().chain(failed).collect::<Vec<_>>());
+        }
         runtime
             .block_on(transfer.finish(staging.archive.clone()))
             .with_context(|| format!("failed to write {}", self.to))?;

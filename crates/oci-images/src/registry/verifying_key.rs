@@ -20,9 +20,9 @@ const SPKI_P256: [u8; 26] = [
     0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 
-/// A key cannot be used.
+/// A file with a key or with trusted roots cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to read a key from {}: {reason}", .path.display())]
+#[error("failed to read {}: {reason}", .path.display())]
 pub struct KeyError {
     path: PathBuf,
     reason: String,

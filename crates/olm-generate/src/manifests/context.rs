@@ -23,11 +23,11 @@ pub enum Error {
     #[error("the bundle contains no ClusterServiceVersion in manifests/")]
     NoCsv,
     /// The bundle does not support the requested install mode.
-    #[error("the bundle does not support install mode `{mode}`, only {supported}")]
+    #[error("the bundle does not support install mode `{mode}`, {supported}")]
     InstallMode {
         /// The requested mode.
         mode: String,
-        /// What it supports.
+        /// What it supports: `only`, and its modes.
         supported: String,
     },
     /// OLM itself serves or creates something that plain manifests cannot have.

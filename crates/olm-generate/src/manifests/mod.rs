@@ -60,15 +60,16 @@ pub fn default_targets(bundle: &Bundle, namespace: &str) -> Result<Vec<String>, 
     }
     Err(Error::InstallMode {
         mode: "AllNamespaces` or `OwnNamespace".into(),
-        supported: quoted_list(&supported),
+        supported: supported_modes(&supported),
     })
 }
 
-fn quoted_list(names: &[&str]) -> String {
+fn supported_modes(names: &[&str]) -> String {
     if names.is_empty() {
-        return "none".to_owned();
+        return "or any other: set `supported: true` for one in spec.installModes".to_owned();
     }
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!("only {}", names.join(", "))
 }
 
 /// Returns the objects that install a bundle.
@@ -119,13 +120,16 @@ fn check(csv: &Value, options: &Options) -> Result<(), Error> {
     let supported = supported(csv);
     let mode = mode(&options.namespace, &options.targets);
     if !supported.contains(&mode) {
-        return Err(Error::InstallMode { mode: mode.into(), supported: quoted_list(&supported) });
+        return Err(Error::InstallMode { mode: mode.into(), supported: supported_modes(&supported) });
     }
     if options.targets.len() > 1
         && options.targets.contains(&options.namespace)
         && !supported.contains(&"OwnNamespace")
     {
-        return Err(Error::InstallMode { mode: "OwnNamespace".into(), supported: quoted_list(&supported) });
+        return Err(Error::InstallMode {
+            mode: "OwnNamespace".into(),
+            supported: supported_modes(&supported),
+        });
     }
     if !list(csv, "/spec/apiservicedefinitions/owned").is_empty() {
         let message =
