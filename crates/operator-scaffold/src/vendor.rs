@@ -108,7 +108,7 @@ pub fn follow<E>(
 fn manifest(text: &str, workspace: &Table) -> Option<String> {
     let crate_: Table = text.parse().ok()?;
     // What is not known here would be lost.
-    let known = ["package", "features", "dependencies", "dev-dependencies", "lints"];
+    let known = ["package", "features", "dependencies", "target", "dev-dependencies", "lints"];
     if crate_.keys().any(|key| !known.contains(&key.as_str())) {
         return None;
     }
@@ -125,9 +125,19 @@ fn manifest(text: &str, workspace: &Table) -> Option<String> {
             line(&mut out, key, value);
         }
     }
-    out.push_str("\n[dependencies]\n");
-    for (key, value) in crate_.get("dependencies")?.as_table()? {
-        line(&mut out, key, &Value::Table(dependency(key, value, inherited.get("dependencies")?)?));
+    let mut list = |header: &str, dependencies: &Value| {
+        out.push_str(header);
+        for (key, value) in dependencies.as_table()? {
+            line(&mut out, key, &Value::Table(dependency(key, value, inherited.get("dependencies")?)?));
+        }
+        Some(())
+    };
+    list("\n[dependencies]\n", crate_.get("dependencies")?)?;
+    for (target, tables) in crate_.get("target").and_then(Value::as_table).into_iter().flatten() {
+        if tables.as_table()?.keys().any(|key| key != "dependencies") {
+            return None;
+        }
+        list(&format!("\n[target.'{target}'.dependencies]\n"), tables.get("dependencies")?)?;
     }
     Some(out)
 }
