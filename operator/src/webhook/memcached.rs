@@ -13,7 +13,7 @@ use crate::controller::memcached::check;
 /// Returns the webhook that sets defaults.
 #[must_use]
 pub fn defaulting() -> Webhook {
-    Webhook::defaulting::<Memcached>(set_defaults)
+    Webhook::defaulting::<Memcached, _>(async |request, _| Ok(set_defaults(&request)))
 }
 
 /// Decides on a request: replaces the port 0, and trims the image.
@@ -34,7 +34,7 @@ fn set_defaults(request: &Request) -> Decision {
 /// Returns the webhook that validates.
 #[must_use]
 pub fn validation() -> Webhook {
-    Webhook::validating::<Memcached>(|request| validate(request).unwrap_or_else(Decision::denied))
+    Webhook::validating::<Memcached, _>(async |request, _| Ok(validate(&request)?))
 }
 
 /// Decides on a request. An update that keeps the spec is allowed: finalizers and labels can be changed in any case.
