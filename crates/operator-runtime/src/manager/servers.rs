@@ -264,10 +264,10 @@ pub(crate) fn metrics(
     certificate: Option<&Certificate>,
     client: Client,
     metrics: Arc<Metrics>,
-    routes: &[(String, MethodRouter)],
+    own: &[(String, MethodRouter)],
 ) -> Result<impl Future<Output = ()> + use<>, tls::Error> {
     let acceptor = certificate.map(Certificate::acceptor).transpose()?;
-    let router = open(metrics, routes);
+    let router = open(metrics, own);
     let router = match &acceptor {
         Some(_) => guard(router, client, TOKEN_REVIEW_LIMITS),
         None => router,
@@ -276,9 +276,9 @@ pub(crate) fn metrics(
 }
 
 /// Returns the routes without a guard. Their paths are checked when the manager starts: each is there once.
-fn open(metrics: Arc<Metrics>, routes: &[(String, MethodRouter)]) -> Router {
+fn open(metrics: Arc<Metrics>, own: &[(String, MethodRouter)]) -> Router {
     let router = Router::new().route(METRICS_PATH, get(move || async move { page(&metrics) }));
-    routes.iter().fold(router, |router, (path, handler)| router.route(path, handler.clone()))
+    own.iter().fold(router, |router, (path, handler)| router.route(path, handler.clone()))
 }
 
 /// Guards routes. What is not found is not guarded, so the number of paths to authorize is that of the routes.
