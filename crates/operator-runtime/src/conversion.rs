@@ -198,7 +198,7 @@ mod tests {
 
     fn respond(review: &Value) -> Value {
         let webhook = Webhook::conversion(Conversion::<Cluster>::new().spoke::<old::Cluster>());
-        let response = webhook.respond(review.to_string().as_bytes());
+        let response = super::respond(&[webhook], review.to_string().as_bytes());
         serde_json::from_slice::<Value>(&response).unwrap()["response"].clone()
     }
 

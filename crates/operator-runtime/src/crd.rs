@@ -201,11 +201,6 @@ impl Crd {
         }
         Ok(crd)
     }
-
-    /// Returns the name of the role for users of the kind.
-    pub(crate) fn user_role(&self, role: &str) -> String {
-        format!("{}-{role}-role", self.kind().to_lowercase())
-    }
 }
 
 /// Removes a keyword from a schema and everything in it.

@@ -2,6 +2,7 @@
 
 use crate::identity::Identity;
 use crate::lock::lock;
+use kube::runtime::controller::Action;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, prometheus_text};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
@@ -13,6 +14,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+pub use crate::measure::Measure;
 pub use prometheus_client;
 
 /// controller-runtime's buckets for the duration of a reconcile, in seconds.
@@ -33,11 +35,22 @@ pub(crate) enum ReconcileResult {
     Requeue,
     /// Done, and queued again after a time.
     RequeueAfter,
-    /// Failed, and retried with backoff.
+    /// Failed.
     Error,
 }
 
 impl ReconcileResult {
+    /// Returns how a reconcile ended that did not fail.
+    pub(crate) fn of(action: &Action) -> Self {
+        if *action == Action::await_change() {
+            Self::Success
+        } else if *action == Action::requeue(Duration::ZERO) {
+            Self::Requeue
+        } else {
+            Self::RequeueAfter
+        }
+    }
+
     const ALL: [Self; 4] = [Self::Error, Self::Requeue, Self::RequeueAfter, Self::Success];
 
     fn label(self) -> &'static str {
@@ -149,11 +162,21 @@ impl ControllerMetrics {
 
     /// Records that a reconcile began, and how long its object was queued; `depth` objects are queued now.
     pub(crate) fn started(&self, waited: Option<Duration>, depth: usize) {
-        self.active.inc();
+        self.begun();
         self.dequeued(depth);
         if let Some(waited) = waited {
             self.latency.observe(waited.as_secs_f64());
         }
+    }
+
+    /// Records that a reconcile began.
+    pub(crate) fn begun(&self) {
+        self.active.inc();
+    }
+
+    /// Records that a reconcile no longer runs.
+    pub(crate) fn ended(&self) {
+        self.active.dec();
     }
 
     /// Records that queued objects no longer exist; `depth` objects are queued now.
@@ -161,15 +184,18 @@ impl ControllerMetrics {
         self.depth.set(i64::try_from(depth).unwrap_or(i64::MAX));
     }
 
-    /// Records that a reconcile ended.
+    /// Records that a failed reconcile is going to be repeated.
+    pub(crate) fn retried(&self) {
+        self.retries.inc();
+    }
+
+    /// Records how a reconcile ended.
     pub(crate) fn finished(&self, result: ReconcileResult, took: Duration) {
-        self.active.dec();
         for (_, count) in self.results.iter().filter(|(of, _)| *of == result) {
             count.inc();
         }
         if result == ReconcileResult::Error {
             self.errors.inc();
-            self.retries.inc();
         }
         self.reconcile.observe(took.as_secs_f64());
         self.work.observe(took.as_secs_f64());
@@ -241,6 +267,29 @@ impl Metrics {
     /// Returns the metrics of the controller with this name, which may run this many reconciles at a time.
     pub(crate) fn controller(&self, name: &str, max_concurrent: u16) -> Arc<ControllerMetrics> {
         Arc::new(ControllerMetrics::new(&self.controllers, name, max_concurrent))
+    }
+
+    /// Returns what measures the reconciles of a `kube::runtime::Controller` with this name.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kube::runtime::controller::Action;
+    /// use operator_runtime::metrics::{Measure, Metrics};
+    /// use std::sync::Arc;
+    ///
+    /// async fn reconcile(secret: Arc<Secret>, _: Arc<()>) -> kube::Result<Action> {
+    ///     Ok(Action::await_change())
+    /// }
+    ///
+    /// fn run(controller: kube::runtime::Controller<Secret>, metrics: &Metrics) {
+    ///     let reconcile = metrics.measure("secret").reconcile(reconcile);
+    ///     let results = controller.run(reconcile, |_, _, _| Action::await_change(), Arc::new(()));
+    /// #   drop(results);
+    /// }
+    /// ```
+    #[must_use]
+    pub fn measure(&self, name: &str) -> Measure {
+        Measure { metrics: self.controller(name, 0) }
     }
 
     /// Records whether this manager leads.
@@ -320,6 +369,7 @@ mod tests {
         }
         controller.started(Some(Duration::from_millis(2)), 1);
         controller.finished(ReconcileResult::Error, Duration::from_millis(30));
+        controller.ended();
         metrics.requested("PATCH", 200);
         let page = metrics.page();
         for line in [

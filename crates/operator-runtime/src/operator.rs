@@ -5,12 +5,17 @@ use crate::context::{Context, ShutdownSignal};
 use crate::controller::{AnyController, Error, ImmutableFields, Reconciler, TypedController, Watches};
 use crate::crd::Crd;
 use crate::identity::{Identity, names};
+use crate::manager::servers::METRICS_PATH;
+use crate::measure::{Measure, drain};
 use crate::rbac::{Permissions, Rule};
-use futures::FutureExt;
+use axum::routing::MethodRouter;
 use futures::future::BoxFuture;
+use futures::{FutureExt, Stream};
 use k8s_openapi::api::apps::v1::Deployment;
+use kube::core::ApiResource;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,16 +23,6 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidOperator {
-    /// Roles, webhooks and metrics are named after kinds.
-    #[error("the kind `{kind}` is in two groups: `{first}` and `{second}`")]
-    Groups {
-        /// The kind.
-        kind: String,
-        /// One group.
-        first: String,
-        /// The other group.
-        second: String,
-    },
     /// Two controllers would write the same fields.
     #[error("the kind `{kind}` has two controllers")]
     Controllers {
@@ -49,6 +44,14 @@ pub enum InvalidOperator {
         kind: String,
         /// The kind of its children.
         child: String,
+    },
+    /// It is not a literal path, or it is served already.
+    #[error(
+        "cannot serve a route at `{path}`: it must be a literal path that is not used yet, such as `/backups/last`"
+    )]
+    Route {
+        /// The path.
+        path: String,
     },
     /// One of them would delete the children of the other.
     #[error("the controller of `{kind}` declares the children `{child}` twice")]
@@ -82,6 +85,7 @@ pub struct Operator {
     pub(crate) controllers: Vec<Arc<dyn AnyController>>,
     pub(crate) webhooks: Vec<Webhook>,
     pub(crate) tasks: Vec<Task>,
+    pub(crate) routes: Vec<(String, MethodRouter)>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) arguments: Vec<String>,
     pub(crate) samples: Vec<(String, Value)>,
@@ -105,6 +109,7 @@ impl Operator {
             controllers: Vec::new(),
             webhooks: Vec::new(),
             tasks: Vec::new(),
+            routes: Vec::new(),
             environment: Vec::new(),
             arguments: Vec::new(),
             samples: Vec::new(),
@@ -134,8 +139,61 @@ impl Operator {
         self
     }
 
-    /// Adds a task of plain kube-rs, such as a `kube::runtime::Controller`, and the permissions that it needs in the watched
-    /// namespaces. It starts when this manager leads; it should end when its `ShutdownSignal` completes, and is dropped otherwise. An error ends
+    /// Adds a `kube::runtime::Controller` under a name, and the permissions that it needs in the watched namespaces. It starts when
+    /// this manager leads, its errors are logged, and its reconciles are in the metrics that controllers of this crate have.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kube::Api;
+    /// use kube::runtime::controller::Action;
+    /// use kube::runtime::{Controller, watcher};
+    /// use operator_runtime::context::Context;
+    /// use operator_runtime::rbac::Rule;
+    /// use operator_runtime::{Identity, Operator};
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// async fn reconcile(_: Arc<Secret>, _: Arc<Context>) -> Result<Action, kube::Error> {
+    ///     Ok(Action::await_change())
+    /// }
+    ///
+    /// # const IDENTITY: Identity =
+    /// #     Identity { name: "backup-operator", group: "example.com", version: "1.0.0", about: "", image: "" };
+    /// let rules = [Rule::new("", "secrets", &["list", "watch"], "reconciles them")];
+    /// let operator = Operator::new(IDENTITY).kube_controller("secret", rules, |context, stop, measure| {
+    ///     let secrets: Api<Secret> = Api::all(context.client().clone());
+    ///     let retry = |_: Arc<Secret>, _: &kube::Error, _: Arc<Context>| Action::requeue(Duration::from_secs(5));
+    ///     Controller::new(secrets, watcher::Config::default())
+    ///         .graceful_shutdown_on(stop.wait())
+    ///         .run(measure.reconcile(reconcile), retry, Arc::new(context))
+    /// });
+    /// assert!(operator.validate().is_ok());
+    /// ```
+    #[must_use]
+    pub fn kube_controller<R, E, Q, S>(
+        self,
+        name: &str,
+        rules: impl IntoIterator<Item = Rule>,
+        start: impl Fn(Context, ShutdownSignal, Measure) -> S + Send + Sync + 'static,
+    ) -> Self
+    where
+        S: Stream<Item = Result<R, kube::runtime::controller::Error<E, Q>>> + Send + 'static,
+        R: Send,
+        E: StdError + Send + 'static,
+        Q: StdError + Send + 'static,
+    {
+        let controller = name.to_owned();
+        self.task(name, rules, move |context, stop| {
+            let (controller, measure) = (controller.clone(), context.metrics.measure(&controller));
+            let results = start(context, stop, measure);
+            async move {
+                drain(&controller, results).await;
+                Ok(())
+            }
+        })
+    }
+
+    /// Adds a task of plain kube-rs and the permissions that it needs in the watched namespaces. It starts when this manager leads; it should end when its `ShutdownSignal` completes, and is dropped otherwise. An error ends
     /// the manager.
     #[must_use]
     pub fn task<F>(
@@ -150,6 +208,28 @@ impl Operator {
         self.extra.watched.extend(rules);
         let start: Start = Arc::new(move |context, stop| task(context, stop).boxed());
         self.tasks.push(Task { name: name.to_owned(), start });
+        self
+    }
+
+    /// Adds an HTTP route to the server of the metrics, with [its limits](crate::manager::serve::limits): over TLS, and only for
+    /// clients that the API server authorizes for path and method (a rule with `nonResourceURLs`). With `--metrics-secure=false`, it
+    /// is open to all. Every manager serves it, whether it leads or not.
+    ///
+    /// A path is literal, such as `/backups/last`; parameters are in the query.
+    ///
+    /// ```
+    /// use operator_runtime::manager::serve::axum::routing::get;
+    /// use operator_runtime::{Identity, Operator};
+    ///
+    /// # const IDENTITY: Identity =
+    /// #     Identity { name: "backup-operator", group: "example.com", version: "1.0.0", about: "", image: "" };
+    /// let operator = Operator::new(IDENTITY).route("/backups/last", get(async || "none yet"));
+    /// assert!(operator.validate().is_ok());
+    /// assert!(operator.route("/metrics", get(async || "")).validate().is_err());
+    /// ```
+    #[must_use]
+    pub fn route(mut self, path: &str, handler: MethodRouter) -> Self {
+        self.routes.push((path.to_owned(), handler));
         self
     }
 
@@ -213,24 +293,11 @@ impl Operator {
     /// # Errors
     /// When kinds, controllers or webhooks contradict each other.
     pub fn validate(&self) -> Result<(), InvalidOperator> {
-        let crds = self.crds.iter().map(|crd| (crd.kind(), crd.group()));
-        let controllers = self.controllers.iter().map(|controller| &controller.info().resource);
-        let webhooks = self.webhooks.iter().map(|webhook| &webhook.resource);
-        let resources = controllers.chain(webhooks).map(|of| (of.kind.as_str(), of.group.as_str()));
-        let mut groups = BTreeMap::new();
-        for (kind, group) in crds.chain(resources) {
-            // Generated names have the kind in lower case.
-            let first = *groups.entry(kind.to_lowercase()).or_insert(group);
-            if first != group {
-                let (kind, first, second) = (kind.to_owned(), first.to_owned(), group.to_owned());
-                return Err(InvalidOperator::Groups { kind, first, second });
-            }
-        }
         let mut controlled = BTreeSet::new();
         for controller in &self.controllers {
             let info = controller.info();
             let kind = &info.resource.kind;
-            if !controlled.insert(kind) {
+            if !controlled.insert((&info.resource.group, kind)) {
                 return Err(InvalidOperator::Controllers { kind: kind.clone() });
             }
             let mut children = BTreeSet::new();
@@ -245,11 +312,20 @@ impl Operator {
                 return Err(InvalidOperator::ClusterScopedChild { kind: kind.clone(), child });
             }
         }
+        let mut routes = BTreeSet::from([METRICS_PATH]);
+        if let Some((path, _)) =
+            self.routes.iter().find(|(path, _)| !is_literal_path(path) || !routes.insert(path))
+        {
+            return Err(InvalidOperator::Route { path: path.clone() });
+        }
         let mut paths = BTreeSet::new();
         for webhook in &self.webhooks {
-            let (kind, path) = (&webhook.resource.kind, webhook.path());
-            if !paths.insert((kind, path.clone())) {
-                return Err(InvalidOperator::Webhooks { kind: kind.clone(), path });
+            let (of, path) = (&webhook.resource, webhook.path());
+            // Conversions share a path.
+            let converted =
+                matches!(webhook.handler, Handler::Conversion(_)).then_some((&of.group, &of.kind));
+            if !paths.insert((converted, path.clone())) {
+                return Err(InvalidOperator::Webhooks { kind: of.kind.clone(), path });
             }
         }
         Ok(())
@@ -351,6 +427,41 @@ impl Operator {
         Permissions { watched, cluster, own }
     }
 
+    /// Returns the group of a kind if kinds of other groups have its name, so that generated names contain it.
+    pub(crate) fn qualifier<'a>(&self, kind: &str, group: &'a str) -> Option<&'a str> {
+        let crds = self.crds.iter().map(|crd| (crd.kind(), crd.group()));
+        let controllers = self.controllers.iter().map(|controller| &controller.info().resource);
+        let webhooks = self.webhooks.iter().map(|webhook| &webhook.resource);
+        let resources = controllers.chain(webhooks).map(|of| (of.kind.as_str(), of.group.as_str()));
+        // Generated names have the kind in lower case.
+        let other = |(of, found): (&str, &str)| of.eq_ignore_ascii_case(kind) && found != group;
+        crds.chain(resources).any(other).then_some(group)
+    }
+
+    /// Returns the name of a controller in metrics and logs: its kind in lower case and, if that is needed, the group.
+    pub(crate) fn name_of(&self, resource: &ApiResource) -> String {
+        let kind = resource.kind.to_lowercase();
+        match self.qualifier(&resource.kind, &resource.group) {
+            Some(group) => format!("{kind}.{group}"),
+            None => kind,
+        }
+    }
+
+    /// Returns the name of the role for users of a kind.
+    pub(crate) fn user_role(&self, crd: &Crd, role: &str) -> String {
+        let kind = crd.kind().to_lowercase();
+        match self.qualifier(crd.kind(), crd.group()) {
+            Some(group) => format!("{}-{kind}-{role}-role", group.replace('.', "-")),
+            None => format!("{kind}-{role}-role"),
+        }
+    }
+
+    /// Returns the name of a webhook in its configuration.
+    pub(crate) fn webhook_name(&self, webhook: &Webhook) -> String {
+        let ApiResource { kind, group, .. } = &webhook.resource;
+        webhook.name(self.qualifier(kind, group))
+    }
+
     pub(crate) fn has_mutating(&self) -> bool {
         self.webhooks.iter().any(|webhook| matches!(webhook.handler, Handler::Mutating(_)))
     }
@@ -374,6 +485,15 @@ impl Operator {
     }
 }
 
+/// Whether a path is absolute and has neither parameters nor what would have to be escaped.
+fn is_literal_path(path: &str) -> bool {
+    let is_plain = |segment: &str| {
+        !segment.is_empty()
+            && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
+    };
+    path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_plain))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -383,7 +503,7 @@ mod tests {
 
     #[test]
     fn parts_that_contradict_each_other_are_an_error() {
-        let webhook = || Webhook::validating::<Cluster>(|_| Decision::allowed());
+        let webhook = || Webhook::validating::<Cluster, _>(async |_, _| Ok(Decision::allowed()));
         assert_eq!(operator().validate(), Ok(()));
         let twice = operator().webhook(webhook()).validate().unwrap_err().to_string();
         assert_eq!(twice, "the kind `Cluster` has two webhooks at `/validate-example-com-v1-cluster`");
@@ -392,11 +512,64 @@ mod tests {
         assert_eq!(twice.unwrap_err().to_string(), "the kind `Cluster` has two webhooks at `/convert`");
         let twice = operator().controller(Broken::new).validate().unwrap_err().to_string();
         assert_eq!(twice, "the kind `Cluster` has two controllers");
-        let groups = operator().crd(Crd::new::<other::Cluster>());
-        let error = groups.validate().unwrap_err().to_string();
-        assert_eq!(error, "the kind `Cluster` is in two groups: `example.com` and `other.example.com`");
-        let manifests = crate::manifests::documents(&groups, "image").unwrap_err().to_string();
-        assert_eq!(manifests, error, "one would replace the roles of the other");
+        let route = |path| operator().route(path, axum::routing::get(async || "")).validate();
+        assert_eq!(route("/backups/last"), Ok(()));
+        for path in ["backups", "/", "/a//b", "/{id}", "/a/{*rest}", "/:id", "/a b", "/metrics"] {
+            assert_eq!(route(path), Err(InvalidOperator::Route { path: path.to_owned() }));
+        }
+    }
+
+    #[test]
+    fn kinds_of_the_same_name_in_two_groups_have_names_with_their_groups() {
+        let one = crate::manifests::documents(&operator(), "image").unwrap();
+        assert!(one.contains("name: test-operator-cluster-editor-role\n"), "{one}");
+        let operator = operator()
+            .crd(Crd::new::<other::Cluster>())
+            .controller(other::Clusters::new)
+            .webhook(Webhook::validating::<other::Cluster, _>(async |_, _| Ok(Decision::allowed())));
+        assert_eq!(operator.validate(), Ok(()));
+        let manifests = crate::manifests::documents(&operator, "image").unwrap();
+        for name in [
+            "test-operator-example-com-cluster-editor-role",
+            "test-operator-other-example-com-cluster-viewer-role",
+            "vcluster-v1.example.com.kb.io",
+            "vcluster-v1.other.example.com.kb.io",
+        ] {
+            let named = manifests.matches(&format!("name: {name}\n")).count();
+            assert_eq!(named, 1, "{name} in\n{manifests}");
+        }
+        let tree = crate::manifests::tree(&operator, "image").unwrap();
+        let alerts = &tree[std::path::Path::new("prometheus/alerts.yaml")];
+        for alert in ["ClusterExampleComQueueStuck", "ClusterOtherExampleComQueueStuck"] {
+            assert_eq!(alerts.matches(alert).count(), 1, "{alert} in\n{alerts}");
+        }
+        assert!(alerts.contains("controller=\"cluster.other.example.com\""), "{alerts}");
+        assert!(tree.contains_key(std::path::Path::new("rbac/other_example_com_cluster_editor_role.yaml")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn kinds_of_the_same_name_in_two_groups_are_reconciled_apart() {
+        let operator = operator().crd(Crd::new::<other::Cluster>()).controller(other::Clusters::new);
+        let scenario = crate::testing::Scenario::start(operator);
+        for group in ["example.com", "other.example.com"] {
+            let object = serde_json::json!({
+                "apiVersion": format!("{group}/v1"), "kind": "Cluster", "metadata": {"name": "a"}, "spec": {"size": 1},
+            });
+            scenario.api.put(&format!("clusters.{group}"), object);
+        }
+        let available = |api: &crate::testing::MockApi| {
+            api.condition("clusters.example.com", "a", "Available")["status"] == "True"
+        };
+        scenario.until("the one has a status", available).await;
+        scenario.until("the other one has its child", |api| api.get("secrets", "a").is_some()).await;
+        let owner = scenario.api.get("secrets", "a").unwrap()["metadata"]["ownerReferences"][0].clone();
+        assert_eq!(owner["apiVersion"], "other.example.com/v1");
+        scenario.quiet().await;
+        let page = scenario.metrics.page();
+        for controller in ["cluster.example.com", "cluster.other.example.com"] {
+            assert!(page.contains(&format!("controller=\"{controller}\",result=\"success\"")), "{page}");
+        }
+        scenario.end().await;
     }
 
     #[test]

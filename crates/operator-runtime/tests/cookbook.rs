@@ -6,16 +6,20 @@ use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, Node, Secret, Service};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use kube::api::{Api, ListParams};
 use kube::core::{Expression, Selector};
+use kube::runtime::controller::Action;
 use kube::runtime::{Controller, watcher};
-use kube::{CustomResource, ResourceExt};
+use kube::{Client, CustomResource, ResourceExt};
+use operator_runtime::admission::{Decision, Operation, Request, RequestExt as _, Webhook};
 use operator_runtime::context::Context;
 use operator_runtime::controller::{
-    Child, ChildOptions, Children, Cleanup, Error, External, ImmutableFields, Invalid, Observed, OwnMetadata,
-    RateLimit, Reconciler, Reference, References, Status, Watches,
+    Child, ChildOptions, Children, Cleanup, Error, External, Failure, ImmutableFields, Invalid, Observed,
+    OwnMetadata, RateLimit, Reconciler, Reference, References, Status, Watches,
 };
 use operator_runtime::crd::Crd;
 use operator_runtime::labels::Instance;
+use operator_runtime::manager::serve::axum::routing::get;
 use operator_runtime::manager::{self, Manager};
 use operator_runtime::metrics::prometheus_client::metrics::counter::Counter;
 use operator_runtime::rbac::Rule;
@@ -25,7 +29,9 @@ use operator_runtime::{Identity, Operator, generate, workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::oneshot;
 
 const IDENTITY: Identity = Identity {
@@ -146,6 +152,22 @@ impl Reconciler for Steps {
     }
 }
 
+async fn check(request: Request, client: Client) -> Result<Decision, Error> {
+    let cache = request.parse::<Cache>()?;
+    let shrinks = request.parse_old::<Cache>()?.is_some_and(|old| cache.spec.size < old.spec.size);
+    if shrinks && !request.dry_run {
+        let nodes: Api<Node> = Api::all(client);
+        if nodes.list_metadata(&ListParams::default().limit(1)).await?.items.is_empty() {
+            return Err(Invalid::new("spec.size: cannot shrink while there are no nodes").into());
+        }
+    }
+    Ok(Decision::allowed())
+}
+
+fn webhook() -> Webhook {
+    Webhook::validating::<Cache, _>(check).on([Operation::Update])
+}
+
 /// Desired state of a Mirror.
 #[derive(CustomResource, Serialize, Deserialize, JsonSchema, Clone, Debug)]
 #[kube(group = "example.com", version = "v1", kind = "Mirror")]
@@ -239,12 +261,25 @@ struct Address(String);
 
 struct Cloud;
 
+#[derive(Debug, thiserror::Error)]
+enum CloudError {
+    #[error("the quota is exceeded")]
+    QuotaExceeded,
+    #[error("databases of this kind are not supported")]
+    Unsupported,
+}
+
 #[allow(clippy::unused_async, reason = "a real cloud is called over the network")]
 impl Cloud {
-    async fn ensure(&self, name: &str, _: &str) -> Result<Address, std::io::Error> {
+    async fn ensure(&self, name: &str, _: &str) -> Result<Address, CloudError> {
+        match name {
+            "huge" => return Err(CloudError::QuotaExceeded),
+            "odd" => return Err(CloudError::Unsupported),
+            _ => {}
+        }
         Ok(Address(format!("{name}.example.com")))
     }
-    async fn delete(&self, _: &str) -> Result<bool, std::io::Error> {
+    async fn delete(&self, _: &str) -> Result<bool, CloudError> {
         Ok(true)
     }
 }
@@ -304,6 +339,14 @@ impl Reconciler for Databases {
         Ok(Cleanup::waiting("The database is still being deleted", Duration::from_secs(10)))
     }
 
+    fn retry(&self, failure: &Failure<'_>) -> Option<Duration> {
+        match failure.error().downcast_ref::<CloudError>() {
+            Some(CloudError::QuotaExceeded) => Some(Duration::from_mins(30)),
+            Some(CloudError::Unsupported) => None,
+            _ => Some(failure.delay()),
+        }
+    }
+
     fn desired(&self, object: &Database, observed: &Observed<Self>) -> Result<Children, Error> {
         let mut children = Children::new();
         let credentials = Secret {
@@ -327,17 +370,24 @@ impl Reconciler for Databases {
     fn status(&self, _: &Database, _: &Observed<Self>) {}
 }
 
+async fn reconcile(_: Arc<Secret>, _: Arc<Context>) -> Result<Action, kube::Error> {
+    std::future::ready(Ok(Action::await_change())).await
+}
+
+fn error_policy(_: Arc<Secret>, _: &kube::Error, _: Arc<Context>) -> Action {
+    Action::requeue(Duration::from_secs(5))
+}
+
 fn operator() -> Operator {
     let caches = |watches: &mut _| Caches::new(watches, "example.com/cache:v1");
-    #[allow(unused_must_use, reason = "the snippet omits how it goes on")]
+    let rules = [Rule::new("", "secrets", &["list", "watch"], "reconciles them")];
     #[rustfmt::skip]
-    let operator =
-Operator::new(IDENTITY).task("secrets", [Rule::new("", "secrets", &["list", "watch"], "counts them")], |context, stop| async move {
-    for api in context.apis::<Secret>() {
-        Controller::new(api, watcher::Config::default()).graceful_shutdown_on(stop.clone().wait()) /* … */;
-    }
-    Ok(())
-});
+    let operator = Operator::new(IDENTITY).kube_controller("secret", rules, |context, stop, measure| {
+        let secrets: Api<Secret> = Api::all(context.client().clone());
+        Controller::new(secrets, watcher::Config::default())
+            .graceful_shutdown_on(stop.wait())
+            .run(measure.reconcile(reconcile), error_policy, Arc::new(context))
+    });
     operator.crd(Crd::new::<Cache>()).controller(caches)
 }
 
@@ -353,6 +403,10 @@ fn count_backups(context: &Context) -> Counter {
     let backups = Counter::<u64>::default();
     context.metrics().register("backups", "Total number of backups", backups.clone());
     backups
+}
+
+fn with_routes(operator: Operator, backups: Counter) -> Operator {
+    operator.route("/backups/count", get(async move || backups.get().to_string()))
 }
 
 fn cache() -> Cache {
@@ -395,6 +449,56 @@ async fn manager_runs_with_a_given_client_until_it_is_stopped() {
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     stop.send(()).unwrap();
     running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn manager_serves_own_routes() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let mut options = manager::Options::default();
+    options.health_probe_bind_address = "0".to_owned();
+    options.metrics_bind_address = address.to_string();
+    options.metrics_secure = false;
+    let backups = Counter::default();
+    backups.inc_by(3);
+    let operator = with_routes(Operator::new(IDENTITY), backups);
+    let (_api, client) = testing::MockApi::start();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let manager = Manager::new(operator, options).client(client).stop_on(async { drop(stopped.await) });
+    let running = tokio::spawn(manager.run());
+    let mut connection = loop {
+        match tokio::net::TcpStream::connect(address).await {
+            Ok(connection) => break connection,
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    };
+    let request = b"GET /backups/count HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    connection.write_all(request).await.unwrap();
+    let mut response = String::new();
+    connection.read_to_string(&mut response).await.unwrap();
+    assert!(response.starts_with("HTTP/1.1 200 OK") && response.ends_with("\r\n\r\n3"), "{response}");
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn webhook_denies_what_the_cookbook_says() {
+    let (api, client) = testing::MockApi::start();
+    let larger = Cache::new("one", CacheSpec { size: 3 });
+    let review = testing::admission_review(&json!(cache()), Some(&json!(larger))).to_string();
+    let answer =
+        async || String::from_utf8(webhook().respond(&client, review.as_bytes()).await.unwrap()).unwrap();
+    assert!(answer().await.contains("cannot shrink"));
+    api.put("nodes", json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}));
+    assert!(answer().await.contains("\"allowed\":true"));
+    let manifests = operator_runtime::manifests::documents(&operator().webhook(webhook()), "image").unwrap();
+    assert!(
+        manifests.contains("  - operations:\n    - UPDATE\n")
+            || manifests.contains("operations:\n    - UPDATE\n"),
+        "{manifests}"
+    );
+    assert!(!manifests.contains("- CREATE\n"), "{manifests}");
 }
 
 #[test]

@@ -6,7 +6,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::{CustomResource, ResourceExt};
 use operator_runtime::conditions::ConditionStatus::{False, True};
-use operator_runtime::controller::{Child, Children, Error, Invalid, Observed, Reconciler, Status, Watches};
+use operator_runtime::controller::{
+    Child, Children, Error, Failure, Invalid, Observed, Reconciler, Status, Watches,
+};
 use operator_runtime::testing::{Fault, MockApi, Scenario};
 use operator_runtime::{Identity, Operator};
 use schemars::JsonSchema;
@@ -83,6 +85,9 @@ impl Reconciler for Pages {
             data: Some([("text".to_owned(), (self.render)(page, calls)?)].into()),
             ..ConfigMap::default()
         };
+        if page.spec.text == "twice" {
+            children.add(self.config, config.clone());
+        }
         children.add(self.config, config);
         Ok(children)
     }
@@ -95,6 +100,23 @@ impl Reconciler for Pages {
         status.degraded(observed.problem());
         status.finish()
     }
+
+    fn retry(&self, failure: &Failure<'_>) -> Option<Duration> {
+        match failure.error().downcast_ref::<Refused>() {
+            Some(Refused::ForGood) => None,
+            Some(Refused::AtFirst) if failure.attempts() >= 3 => None,
+            Some(Refused::AtFirst) => Some(Duration::from_mins(7)),
+            None => Some(failure.delay()),
+        }
+    }
+}
+
+/// Errors that the policy of the controller knows.
+#[derive(Debug, thiserror::Error)]
+#[error("refused")]
+enum Refused {
+    ForGood,
+    AtFirst,
 }
 
 fn start(render: Render) -> (Scenario, Arc<AtomicUsize>) {
@@ -284,5 +306,54 @@ async fn panic_is_the_error_of_one_object_and_retried() {
     scenario.until("it is retried", |api| shown(api) == "panics").await;
     let healthy = |api: &MockApi| api.condition("pages", "home", "Degraded")["status"] == "False";
     scenario.until("the failure is over", healthy).await;
+    scenario.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn error_that_the_policy_does_not_retry_waits_for_a_change() {
+    let (scenario, calls) = start(|page, _| match page.spec.text.as_str() {
+        "bad" => Err(Refused::ForGood.into()),
+        text => Ok(text.to_owned()),
+    });
+    scenario.api.put("pages", page("bad"));
+    let failed = |api: &MockApi| api.condition("pages", "home", "Degraded")["reason"] == "ReconcileFailed";
+    scenario.until("the failure is shown", failed).await;
+    scenario.quiet().await;
+    let before = calls.load(Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_hours(2)).await;
+    assert_eq!(calls.load(Ordering::SeqCst), before);
+    scenario.api.change("pages", "home", |page| page["spec"]["text"] = json!("good"));
+    scenario.until("it is shown", |api| shown(api) == "good").await;
+    scenario.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn policy_decides_when_and_how_often_an_error_is_retried() {
+    let (scenario, calls) = start(|_, _| Err(Refused::AtFirst.into()));
+    scenario.api.put("pages", page("bad"));
+    let failed = |api: &MockApi| api.condition("pages", "home", "Degraded")["reason"] == "ReconcileFailed";
+    scenario.until("the failure is shown", failed).await;
+    let mut counts = Vec::new();
+    for _ in 0..4 {
+        tokio::time::sleep(Duration::from_mins(5)).await;
+        counts.push(calls.load(Ordering::SeqCst));
+    }
+    // The status that reports the first failure causes the second attempt.
+    assert_eq!(counts, [2, 3, 3, 3], "once after seven minutes");
+    scenario.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn desired_state_that_cannot_be_applied_is_shown_with_words() {
+    let (scenario, _) = start(annotated);
+    scenario.api.put("pages", page("twice"));
+    let shown_as =
+        |api: &MockApi| api.condition("pages", "home", "Degraded")["reason"] == "InvalidDesiredState";
+    scenario.until("the mistake is shown", shown_as).await;
+    let message = scenario.api.condition("pages", "home", "Degraded")["message"].clone();
+    assert_eq!(message, "`desired` contains the ConfigMap default/home twice");
+    assert!(scenario.api.get("configmaps", "home").is_none(), "nothing was applied");
+    scenario.api.change("pages", "home", |page| page["spec"]["text"] = json!("once"));
+    scenario.until("it is shown", |api| shown(api) == "once").await;
     scenario.end().await;
 }

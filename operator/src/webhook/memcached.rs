@@ -4,7 +4,7 @@
 //! repairs values before the schema is checked, the validator rejects what the schema cannot, and warns of side effects.
 
 use operator_runtime::admission::{Decision, Request, RequestExt as _, Webhook};
-use operator_runtime::controller::Invalid;
+use operator_runtime::controller::Error;
 use serde_json::Value;
 
 use crate::api::memcached::{DEFAULT_PORT, Memcached};
@@ -13,7 +13,8 @@ use crate::controller::memcached::check;
 /// Returns the webhook that sets defaults.
 #[must_use]
 pub fn defaulting() -> Webhook {
-    Webhook::defaulting::<Memcached>(set_defaults)
+    let decide = async |request: Request, _client| Ok(set_defaults(&request));
+    Webhook::defaulting::<Memcached, _>(decide)
 }
 
 /// Decides on a request: replaces the port 0, and trims the image.
@@ -34,11 +35,13 @@ fn set_defaults(request: &Request) -> Decision {
 /// Returns the webhook that validates.
 #[must_use]
 pub fn validation() -> Webhook {
-    Webhook::validating::<Memcached>(|request| validate(request).unwrap_or_else(Decision::denied))
+    let decide = async |request: Request, _client| validate(&request);
+    Webhook::validating::<Memcached, _>(decide)
 }
 
-/// Decides on a request. An update that keeps the spec is allowed: finalizers and labels can be changed in any case.
-fn validate(request: &Request) -> Result<Decision, Invalid> {
+/// Decides on a request: the error `Invalid` denies it. An update that keeps the spec is allowed: finalizers and labels can be
+/// changed in any case.
+fn validate(request: &Request) -> Result<Decision, Error> {
     if request.keeps_spec() {
         return Ok(Decision::allowed());
     }

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use memcached_operator::webhook::memcached::{defaulting, validation};
 use operator_runtime::admission::Webhook;
-use operator_runtime::testing::admission_review;
+use operator_runtime::testing::{MockApi, admission_review};
 use serde_json::{Value, json};
 
 fn review(spec: &Value, old: Option<&Value>) -> Value {
@@ -18,7 +18,12 @@ fn review(spec: &Value, old: Option<&Value>) -> Value {
 }
 
 fn respond(webhook: &Webhook, review: &Value) -> Value {
-    let response = webhook.respond(review.to_string().as_bytes());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let review = review.to_string();
+    let response = runtime.block_on(async {
+        let (_api, client) = MockApi::start();
+        webhook.respond(&client, review.as_bytes()).await.unwrap()
+    });
     serde_json::from_slice::<Value>(&response).unwrap()["response"].clone()
 }
 

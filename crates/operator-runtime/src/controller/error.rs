@@ -1,5 +1,7 @@
 //! What can fail in a reconcile.
 
+use crate::backoff::backoff;
+use kube::runtime::controller::Action;
 use std::error::Error as StdError;
 use std::fmt::{self, Display};
 use std::time::Duration;
@@ -103,6 +105,45 @@ impl From<Invalid> for String {
     }
 }
 
+/// A reconcile that failed, for [`Reconciler::retry`](super::Reconciler::retry).
+#[derive(Debug)]
+pub struct Failure<'a> {
+    pub(crate) error: &'a ReconcileError,
+    pub(crate) attempts: u32,
+    pub(crate) random: u64,
+}
+
+impl Failure<'_> {
+    /// Returns what failed: the error that the reconciler returned, that of a request of its controller, or a panic. Of a type
+    /// of one's own, `downcast_ref` finds it.
+    #[must_use]
+    pub fn error(&self) -> &(dyn StdError + 'static) {
+        match self.error {
+            ReconcileError::Reconciler { error: Error::Other(error), .. }
+            | ReconcileError::Reconciler { error: Error::RetryAfter { error, .. }, .. } => &**error,
+            ReconcileError::Write { source, .. } | ReconcileError::Read { source } => &**source,
+            error => error,
+        }
+    }
+
+    /// Returns how many reconciles of the object have failed in a row, with this one.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// Returns the time of [`Error::retry_after`] or, without one, of [`backoff`]: it doubles from 200 ms to a minute, and half of it
+    /// is random.
+    #[must_use]
+    pub fn delay(&self) -> Duration {
+        let after = match self.error {
+            ReconcileError::Reconciler { error, .. } => error.after(),
+            _ => None,
+        };
+        after.unwrap_or_else(|| backoff(self.attempts, self.random))
+    }
+}
+
 /// Why a reconcile failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReconcileError {
@@ -136,17 +177,29 @@ pub(crate) enum ReconcileError {
     Reconciler {
         /// `desired`, `reconcile_external` or `cleanup`.
         method: &'static str,
-        error: String,
-        /// When to retry, if that is known.
-        after: Option<Duration>,
+        error: Error,
+        /// What follows, if that is decided already.
+        decided: Option<Action>,
     },
 }
 
 impl ReconcileError {
-    /// Returns when to retry, if that is known.
-    pub(crate) fn after(&self) -> Option<Duration> {
+    /// Returns the error of a method of the reconciler.
+    pub(crate) fn of_method(method: &'static str, error: Error) -> Self {
+        Self::Reconciler { method, error, decided: None }
+    }
+
+    /// Records what follows.
+    pub(crate) fn decide(&mut self, action: Action) {
+        if let Self::Reconciler { decided, .. } = self {
+            *decided = Some(action);
+        }
+    }
+
+    /// Returns what follows, if that is decided already.
+    pub(crate) fn decided(&self) -> Option<Action> {
         match self {
-            Self::Reconciler { after, .. } => *after,
+            Self::Reconciler { decided, .. } => decided.clone(),
             _ => None,
         }
     }

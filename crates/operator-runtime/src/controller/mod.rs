@@ -37,7 +37,7 @@ pub use crate::conditions::Status;
 pub use crate::problem::{ReconcileProblem, reason_word};
 pub use changes::{Change, Changes};
 pub use children::Children;
-pub use error::{Error, Invalid};
+pub use error::{Error, Failure, Invalid};
 pub use external::{Cleanup, External};
 pub use object::{Key, Object};
 pub use observed::{Observed, ObservedState};

@@ -4,7 +4,7 @@ use super::apply::api;
 use super::apply::{Applier, StepOutcome};
 use super::changes::Changes;
 use super::children::{ChildBody, Outlines, OwnBody, desired_children};
-use super::error::{Error, ReconcileError};
+use super::error::{Error, Failure, ReconcileError};
 use super::external::{CallResult, Cleanup, External, timed_out};
 use super::external_memo::{Input, Memos};
 use super::finalize::Finalizer;
@@ -136,11 +136,7 @@ impl ApplyOutcome {
             Error::Invalid(invalid) => Self::invalid(invalid),
             error => Self {
                 problem: Some(ReconcileProblem::failed(reason, &error)),
-                error: Some(ReconcileError::Reconciler {
-                    method,
-                    error: error.to_string(),
-                    after: error.after(),
-                }),
+                error: Some(ReconcileError::of_method(method, error)),
                 ..Self::default()
             },
         }
@@ -225,20 +221,15 @@ impl<R: Reconciler> Scope<R> {
             Ok(action) => {
                 self.model.history(&key, ReconcileHistory::succeeded);
                 tracing::debug!("reconciled");
-                if *action == Action::await_change() {
-                    ReconcileResult::Success
-                } else if *action == Action::requeue(Duration::ZERO) {
-                    ReconcileResult::Requeue
-                } else {
-                    ReconcileResult::RequeueAfter
-                }
+                ReconcileResult::of(action)
             }
             Err(error) => {
-                tracing::warn!(%error, "reconcile failed; retrying");
+                tracing::warn!(%error, "reconcile failed");
                 ReconcileResult::Error
             }
         };
         shared.metrics.finished(ended, started.elapsed());
+        shared.metrics.ended();
         self.forget_if_deleted(&key);
         result
     }
@@ -341,12 +332,11 @@ impl<R: Reconciler> Scope<R> {
             }
             Err(error) => {
                 let failures = self.model.history(&input.key, |history| history.failures()) + 1;
-                let after = error.after().unwrap_or_else(|| backoff(failures, shared.random()));
                 let problem = ReconcileProblem::failed("ExternalFailed", &error);
-                let method = "reconcile_external";
-                let error =
-                    ReconcileError::Reconciler { method, error: error.to_string(), after: Some(after) };
-                (CallResult::Failed(problem), Some(after), Some(error))
+                let mut error = ReconcileError::of_method("reconcile_external", error);
+                let after = self.retry(&error, failures);
+                error.decide(after.map_or_else(Action::await_change, Action::requeue));
+                (CallResult::Failed(problem), Some(after.unwrap_or(NEVER)), Some(error))
             }
         };
         let until = again.map(|again| Instant::now() + again);
@@ -385,10 +375,7 @@ impl<R: Reconciler> Scope<R> {
         match self.build(&seen.object, &seen.observed) {
             Ok((now, _)) => Ok(now != bodies),
             Err(BuildError::Desired(Error::Invalid(_))) => Ok(false),
-            Err(BuildError::Desired(error)) => {
-                let after = error.after();
-                Err(ReconcileError::Reconciler { method: "desired", error: error.to_string(), after })
-            }
+            Err(BuildError::Desired(error)) => Err(ReconcileError::of_method("desired", error)),
             Err(BuildError::Mistake(error)) => Err(error),
         }
     }
@@ -659,14 +646,7 @@ impl<R: Reconciler> Scope<R> {
                 Ok(Action::await_change())
             }
             Ok(Cleanup::Waiting { again_after, .. }) => Ok(Action::requeue(again_after)),
-            Err(error) => {
-                let after = error.after();
-                Err(ReconcileError::Reconciler {
-                    method: "cleanup_malformed",
-                    error: error.to_string(),
-                    after,
-                })
-            }
+            Err(error) => Err(ReconcileError::of_method("cleanup_malformed", error)),
         }
     }
 
@@ -710,8 +690,7 @@ impl<R: Reconciler> Scope<R> {
                     shared.context.recorder.record(&*input.object, note);
                     self.report_deletion(&input, Some(problem)).await?;
                 }
-                let after = error.after();
-                Err(ReconcileError::Reconciler { method: "cleanup", error: error.to_string(), after })
+                Err(ReconcileError::of_method("cleanup", error))
             }
         }
     }
@@ -749,16 +728,42 @@ impl<R: Reconciler> Scope<R> {
         }
     }
 
-    /// Returns when to retry after a failure.
+    /// Returns what follows a failure.
     pub(crate) fn after_failure(&self, object: &Stored<R::Object>, error: &ReconcileError) -> Action {
         let key = Key::from(object.meta());
         let failures = self.model.history(&key, ReconcileHistory::failed);
-        let wait = error.after().unwrap_or_else(|| backoff(failures, self.shared.random()));
+        let action = error.decided().unwrap_or_else(|| {
+            if error.is_conflict() {
+                // The watch is about to report the write that caused the conflict.
+                let wait = backoff(failures, self.shared.random());
+                return Action::requeue(wait.min(Duration::from_millis(250)));
+            }
+            let after = self.retry(error, failures);
+            after.map_or_else(Action::await_change, Action::requeue)
+        });
+        if action != Action::await_change() {
+            self.shared.metrics.retried();
+        }
         self.forget_if_deleted(&key);
-        // The watch is about to report the write that caused the conflict.
-        Action::requeue(if error.is_conflict() { wait.min(Duration::from_millis(250)) } else { wait })
+        action
+    }
+
+    /// Returns after which time the reconciler repeats what failed.
+    fn retry(&self, error: &ReconcileError, attempts: u32) -> Option<Duration> {
+        let failure = Failure { error, attempts, random: self.shared.random() };
+        let decide = AssertUnwindSafe(|| self.shared.reconciler.retry(&failure));
+        let after = std::panic::catch_unwind(decide).unwrap_or_else(|panic| {
+            tracing::error!(panic = panic_message(&*panic), "`retry` panicked");
+            Some(failure.delay())
+        });
+        after.map(|after| after.clamp(MIN_RETRY, NEVER))
     }
 }
+
+/// The shortest time until a retry.
+const MIN_RETRY: Duration = Duration::from_millis(100);
+/// Until something changes. (Timers end after two years.)
+const NEVER: Duration = Duration::from_hours(365 * 24);
 
 /// Returns what a call ends with, or an error if it takes too long.
 async fn within<T>(limit: Duration, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {

@@ -2,7 +2,7 @@
 
 use super::changes::Changes;
 use super::children::Children;
-use super::error::Error;
+use super::error::{Error, Failure};
 use super::external::{Cleanup, External};
 use super::object::Object;
 use super::observed::Observed;
@@ -108,6 +108,39 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
     /// Returns after which time to reconcile an object again although nothing changes.
     fn requeue(&self, _object: &Self::Object, _observed: &Observed<Self>) -> Option<Duration> {
         None
+    }
+
+    /// Returns after which time a failed reconcile is repeated, at least 100 ms; `None` to wait until the object or something that
+    /// it watches changes.
+    ///
+    /// By default it is [`Failure::delay`]: the time of [`Error::retry_after`], or a backoff. What failed is shown as a condition in
+    /// any case. It is not asked about [`Invalid`](super::Invalid), which is never retried, and about conflicts, which always are.
+    ///
+    /// A failed call of [`Reconciler::reconcile_external`] is not repeated before either, unless the object or what it refers to
+    /// changes.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::Namespace;
+    /// # use operator_runtime::controller::{Children, Error, Failure, Observed, Reconciler};
+    /// # use std::time::Duration;
+    /// # struct Greetings;
+    /// # impl Reconciler for Greetings {
+    /// #     type Object = Namespace;
+    /// #     type Status = ();
+    /// #     type External = ();
+    /// #     fn desired(&self, _: &Namespace, _: &Observed<Self>) -> Result<Children, Error> { Ok(Children::new()) }
+    /// #     fn status(&self, _: &Namespace, _: &Observed<Self>) {}
+    /// // Gives up after five attempts, and does not repeat what a request was forbidden for.
+    /// fn retry(&self, failure: &Failure<'_>) -> Option<Duration> {
+    ///     let forbidden = failure.error().downcast_ref::<kube::Error>().is_some_and(
+    ///         |error| matches!(error, kube::Error::Api(status) if status.is_forbidden()),
+    ///     );
+    ///     (failure.attempts() < 5 && !forbidden).then(|| failure.delay())
+    /// }
+    /// # }
+    /// ```
+    fn retry(&self, failure: &Failure<'_>) -> Option<Duration> {
+        Some(failure.delay())
     }
 
     /// Returns the status of an object that is reconciled for the first time: `Available` is unknown, unless it has conditions.

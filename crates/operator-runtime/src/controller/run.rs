@@ -45,6 +45,8 @@ pub(crate) type Probe = Arc<Mutex<Vec<Box<dyn Fn() -> Vec<(&'static str, usize)>
 /// What a controller is started with.
 pub(crate) struct ControllerSettings {
     pub(crate) context: Context,
+    /// The name for metrics and logs.
+    pub(crate) name: String,
     /// How many objects are reconciled at the same time, over all namespaces.
     pub(crate) concurrency: u16,
     /// Time after which everything is listed and reconciled again, 10 % more or less.
@@ -61,8 +63,6 @@ pub(crate) struct ControllerSettings {
 /// What manifests, permissions and metrics need of a controller.
 #[derive(Clone, Debug)]
 pub(crate) struct ControllerInfo {
-    /// The kind in lower case, for metrics.
-    pub(crate) name: String,
     pub(crate) resource: ApiResource,
     pub(crate) namespaced: bool,
     pub(crate) declared: Arc<Declared>,
@@ -93,7 +93,6 @@ impl<R: Reconciler> TypedController<R> {
         let reconciler = build(&mut watches);
         let Watches { declared, refers, objects } = watches;
         let info = ControllerInfo {
-            name: R::Object::kind(&()).to_lowercase(),
             resource: ApiResource::erase::<R::Object>(&()),
             namespaced: is_namespaced::<R::Object>(),
             declared: Arc::new(declared),
@@ -119,10 +118,9 @@ impl<R: Reconciler> AnyController for TypedController<R> {
                 &launch.context.identity,
                 launch.context.platform,
             )?;
-            let name = info.name.clone();
             let shared = Shared {
                 reconciler,
-                metrics: launch.context.metrics.controller(&name, launch.concurrency),
+                metrics: launch.context.metrics.controller(&launch.name, launch.concurrency),
                 outlines,
                 pure_in_spec,
                 permits: Semaphore::new(usize::from(launch.concurrency.max(1))),
@@ -228,7 +226,7 @@ async fn run<R: Reconciler>(
         }
         let mut listed = references_listed.clone();
         let _ = listed.wait_for(|listed| *listed).await;
-        tracing::info!(controller = shared.info.name, "caches synced");
+        tracing::info!(controller = launch.name, "caches synced");
         launch.synced.send_replace(true);
     };
     futures::future::join(announce, futures::future::join_all(runs)).await;

@@ -62,7 +62,7 @@ pub struct Options {
     /// Address of /healthz and /readyz; `0` disables them
     #[arg(long, default_value = ":8081", value_name = "ADDRESS")]
     pub health_probe_bind_address: String,
-    /// Address of /metrics; `0` disables it
+    /// Address of /metrics and of the operator's own routes; `0` disables them
     #[arg(long, default_value = "0", value_name = "ADDRESS")]
     pub metrics_bind_address: String,
     /// Serve metrics over TLS, and only to clients that the API server authorizes
@@ -274,7 +274,7 @@ impl Manager {
         let mut tasks = JoinSet::new();
         tasks.spawn(health::serve(&options.health_probe_bind_address, is_synced, is_certified).await?);
         let parts = (&client, &metrics, namespace.as_deref());
-        start_metrics(&options, &identity, parts, &mut tasks).await?;
+        start_metrics(&options, &operator, parts, &mut tasks).await?;
         let mut webhooks = if with_webhooks {
             start_webhooks(&operator, &options, parts, certified, stopped.clone(), &mut tasks).await?
         } else {
@@ -366,8 +366,10 @@ async fn run_all(
     stopped: &watch::Receiver<bool>,
 ) -> Result<(), Error> {
     let controllers = operator.controllers.iter().zip(synced).map(|(controller, synced)| {
+        let name = operator.name_of(&controller.info().resource);
         let launch = ControllerSettings {
             context: context.clone(),
+            name: name.clone(),
             concurrency: options.max_concurrent_reconciles,
             sync_period: Duration::from_secs(options.sync_period.into()),
             synced,
@@ -375,7 +377,6 @@ async fn run_all(
             stop: stopped.clone(),
             probe: None,
         };
-        let name = controller.info().name.clone();
         controller.run(launch).map_err(move |source| Error::Controller { name, source: source.into() })
     });
     let tasks = operator.tasks.iter().map(|task| {
@@ -429,23 +430,30 @@ async fn infer_client(options: &Options, metrics: &Arc<Metrics>) -> Result<Clien
         .build())
 }
 
-/// Starts the server of the metrics, unless it is disabled.
+/// Starts the server of the metrics and of the operator's own routes, unless it is disabled.
 async fn start_metrics(
     options: &Options,
-    identity: &Identity,
+    operator: &Operator,
     (client, metrics, namespace): (&Client, &Arc<Metrics>, Option<&str>),
     tasks: &mut JoinSet<()>,
 ) -> Result<(), Error> {
     if matches!(options.metrics_bind_address.as_str(), "0" | "") {
+        if !operator.routes.is_empty() {
+            tracing::warn!(
+                "the operator's own routes are not served, because the server of the metrics is disabled"
+            );
+        }
         return Ok(());
     }
     let listener = bind(&options.metrics_bind_address).await?;
     let certificate = if options.metrics_secure {
-        Some(metrics_certificate(options, identity, namespace, tasks)?)
+        Some(metrics_certificate(options, &operator.identity, namespace, tasks)?)
     } else {
         None
     };
-    tasks.spawn(servers::metrics(listener, certificate.as_ref(), client.clone(), Arc::clone(metrics))?);
+    let metrics = Arc::clone(metrics);
+    let server = servers::metrics(listener, certificate.as_ref(), client.clone(), metrics, &operator.routes)?;
+    tasks.spawn(server);
     Ok(())
 }
 
@@ -521,7 +529,7 @@ async fn start_webhooks(
         let _ = stop.wait_for(|stop| *stop).await;
         tokio::time::sleep(WEBHOOK_DRAIN_DELAY).await;
     };
-    let server = servers::webhooks(listener, &certificate, &operator.webhooks, draining, shutdown)?;
+    let server = servers::webhooks(listener, &certificate, &operator.webhooks, client, draining, shutdown)?;
     let (drain, drained) = watch::channel(false);
     tasks.spawn(async move {
         server.await;
@@ -723,7 +731,7 @@ mod tests {
 
     #[tokio::test]
     async fn operator_that_cannot_run_is_rejected_before_anything_starts() {
-        let webhook = || Webhook::validating::<sample::Cluster>(|_| Decision::allowed());
+        let webhook = || Webhook::validating::<sample::Cluster, _>(async |_, _| Ok(Decision::allowed()));
         let (api, client) = MockApi::start();
         let operator = Operator::new(IDENTITY).webhook(webhook()).webhook(webhook());
         let error = Manager::new(operator, options()).client(client).run().await.unwrap_err();

@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tower::Service as _;
 
+pub use axum;
 pub use limited_http::Limits;
 
 /// Returns limits for the API server, the kubelet and Prometheus.

@@ -7,10 +7,10 @@ use crate::conversion::{self, CONVERT_PATH};
 use crate::lock::lock;
 use crate::metrics::Metrics;
 use axum::Router;
-use axum::body::{HttpBody as _, to_bytes};
+use axum::body::{Bytes, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::map_response;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state, map_response};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
@@ -26,6 +26,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
+/// Where the metrics are served.
+pub(crate) const METRICS_PATH: &str = "/metrics";
 /// The largest review: two objects of at most 1.5 MiB each, etcd's limit, and little else.
 const MAX_REVIEW_BYTES: usize = 4 * 1024 * 1024;
 /// Reviews of up to this size are not limited in number: the number of connections does that.
@@ -34,6 +36,8 @@ const SMALL_REVIEW_BYTES: usize = 32 * 1024;
 const MAX_LARGE_REVIEWS: usize = 4;
 /// Maximum time until a review is received. Most API servers wait for ten seconds in all.
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum time until a webhook decides.
+const DECIDE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest bearer token that the API server is asked about; a service account's has about 1 kB.
 const MAX_TOKEN_BYTES: usize = 8 * 1024;
 
@@ -49,6 +53,7 @@ pub(crate) fn webhooks<S>(
     listener: TcpListener,
     certificate: &Certificate,
     webhooks: &[Webhook],
+    client: &Client,
     draining: watch::Receiver<bool>,
     shutdown: S,
 ) -> Result<impl Future<Output = ()> + use<S>, tls::Error>
@@ -56,7 +61,7 @@ where
     S: Future<Output = ()> + Send + 'static,
 {
     let acceptor = certificate.acceptor()?;
-    let router = router(webhooks).layer(map_response(move |mut response: Response| {
+    let router = router(webhooks, client).layer(map_response(move |mut response: Response| {
         if *draining.borrow() {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -66,20 +71,39 @@ where
 }
 
 /// Returns the routes of webhooks. Conversions share one path: a review says which kind it is about.
-fn router(webhooks: &[Webhook]) -> Router {
+fn router(webhooks: &[Webhook], client: &Client) -> Router {
     let (conversions, admissions): (Vec<_>, Vec<_>) =
         webhooks.iter().cloned().partition(|webhook| matches!(webhook.handler, Handler::Conversion(_)));
     let intake = ReviewIntake::default();
     let mut router = Router::new();
     for webhook in admissions {
-        let path = webhook.path();
-        router = router.route(&path, intake.clone().route(move |review| webhook.respond(review)));
+        let (path, webhook, client) = (webhook.path(), Arc::new(webhook), client.clone());
+        let respond = move |review: Bytes| {
+            let (webhook, client) = (Arc::clone(&webhook), client.clone());
+            async move { decided(&webhook, &client, &review).await }
+        };
+        router = router.route(&path, intake.clone().route(respond));
     }
     if !conversions.is_empty() {
-        let respond = move |review: &[u8]| conversion::respond(&conversions, review);
+        let respond = move |review: Bytes| std::future::ready(Ok(conversion::respond(&conversions, &review)));
         router = router.route(CONVERT_PATH, intake.route(respond));
     }
     router
+}
+
+/// Returns a webhook's response to a review, or the code of its failure, which the webhook's failure policy is for.
+async fn decided(webhook: &Webhook, client: &Client, review: &[u8]) -> Result<Vec<u8>, StatusCode> {
+    match timeout(DECIDE_TIMEOUT, webhook.respond(client, review)).await {
+        Ok(Ok(response)) => Ok(response),
+        Ok(Err(error)) => {
+            tracing::warn!(path = webhook.path(), %error, "a webhook failed");
+            Err(StatusCode::INTERNAL_SERVER_ERROR)
+        }
+        Err(_) => {
+            tracing::warn!(path = webhook.path(), "a webhook took too long");
+            Err(StatusCode::GATEWAY_TIMEOUT)
+        }
+    }
 }
 
 /// Receives reviews, so that all of them together take a limited amount of memory.
@@ -87,7 +111,7 @@ fn router(webhooks: &[Webhook]) -> Router {
 struct ReviewIntake {
     /// One permit for each large review that is in memory.
     large: Arc<Semaphore>,
-    /// The permit to parse a large review: parsed, it takes several times its size.
+    /// The permit to parse and decide on a large review: parsed, it takes several times its size.
     parsing: Arc<Semaphore>,
 }
 
@@ -99,7 +123,10 @@ impl Default for ReviewIntake {
 
 impl ReviewIntake {
     /// Returns the route of a webhook that responds to reviews.
-    fn route(self, respond: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) -> MethodRouter {
+    fn route<F>(self, respond: impl Fn(Bytes) -> F + Send + Sync + 'static) -> MethodRouter
+    where
+        F: Future<Output = Result<Vec<u8>, StatusCode>> + Send,
+    {
         let respond = Arc::new(respond);
         post(move |request: Request| async move {
             let body = request.into_body();
@@ -110,7 +137,7 @@ impl ReviewIntake {
             let review = received.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
             let review = review.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?;
             let _parsing = if is_small { None } else { self.parsing.acquire().await.ok() };
-            Ok::<_, StatusCode>(([(header::CONTENT_TYPE, "application/json")], respond(&review)))
+            Ok::<_, StatusCode>(([(header::CONTENT_TYPE, "application/json")], respond(review).await?))
         })
     }
 }
@@ -120,9 +147,9 @@ impl ReviewIntake {
 enum TokenAccess {
     /// The token is not valid.
     Unauthenticated,
-    /// Its owner may not read the metrics.
+    /// Its owner may not use the path.
     Forbidden,
-    /// Its owner may read the metrics.
+    /// Its owner may use the path.
     Allowed,
 }
 
@@ -131,7 +158,7 @@ enum TokenAccess {
 #[derive(Debug)]
 struct TokenReviews {
     limits: TokenReviewLimits,
-    /// Results by token, with the time of the review.
+    /// Results by method, path and token, with the time of the review.
     results: HashMap<String, (Instant, TokenAccess)>,
     /// How many reviews of other tokens may begin, and as of when.
     budget: (f64, Instant),
@@ -220,16 +247,15 @@ impl TokenReviews {
     }
 }
 
-/// Authenticates and authorizes the readers of the metrics.
+/// Authenticates and authorizes the readers of the metrics and the clients of the operator's own routes.
 #[derive(Clone)]
-struct MetricsGate {
+struct Gate {
     client: Client,
-    metrics: Arc<Metrics>,
     reviews: Arc<Mutex<TokenReviews>>,
 }
 
-/// Serves `/metrics` until dropped: with a certificate over TLS, and only to clients that the API server lets `get` the
-/// path.
+/// Serves `/metrics` and the operator's own routes until dropped: with a certificate over TLS, and only to clients that the API
+/// server authorizes for path and method.
 ///
 /// # Errors
 /// When TLS cannot be configured.
@@ -238,18 +264,27 @@ pub(crate) fn metrics(
     certificate: Option<&Certificate>,
     client: Client,
     metrics: Arc<Metrics>,
+    own: &[(String, MethodRouter)],
 ) -> Result<impl Future<Output = ()> + use<>, tls::Error> {
     let acceptor = certificate.map(Certificate::acceptor).transpose()?;
+    let router = open(metrics, own);
     let router = match &acceptor {
-        Some(_) => guard(client, metrics, TOKEN_REVIEW_LIMITS),
-        None => Router::new().route("/metrics", get(move || async move { page(&metrics) })),
+        Some(_) => guard(router, client, TOKEN_REVIEW_LIMITS),
+        None => router,
     };
     Ok(serve(listener, acceptor, router, limits(), std::future::pending()))
 }
 
-fn guard(client: Client, metrics: Arc<Metrics>, limits: TokenReviewLimits) -> Router {
+/// Returns the routes without a guard. Their paths are checked when the manager starts: each is there once.
+fn open(metrics: Arc<Metrics>, own: &[(String, MethodRouter)]) -> Router {
+    let router = Router::new().route(METRICS_PATH, get(move || async move { page(&metrics) }));
+    own.iter().fold(router, |router, (path, handler)| router.route(path, handler.clone()))
+}
+
+/// Guards routes. What is not found is not guarded, so the number of paths to authorize is that of the routes.
+fn guard(router: Router, client: Client, limits: TokenReviewLimits) -> Router {
     let reviews = Arc::new(Mutex::new(TokenReviews::new(limits, Instant::now())));
-    Router::new().route("/metrics", get(guarded)).with_state(MetricsGate { client, metrics, reviews })
+    router.route_layer(from_fn_with_state(Gate { client, reviews }, guarded))
 }
 
 type Page = ([(header::HeaderName, &'static str); 1], String);
@@ -258,36 +293,39 @@ fn page(metrics: &Metrics) -> Page {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.page())
 }
 
-async fn guarded(State(gate): State<MetricsGate>, headers: HeaderMap) -> Result<Page, StatusCode> {
-    let token = headers
+async fn guarded(State(gate): State<Gate>, request: Request, next: Next) -> Result<Response, StatusCode> {
+    let token = request
+        .headers()
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.strip_prefix("Bearer "))
         .filter(|token| token.len() <= MAX_TOKEN_BYTES)
         .ok_or(StatusCode::UNAUTHORIZED)?;
-    let decision = lock(&gate.reviews).decide(token, Instant::now());
+    let (path, verb) = (request.uri().path(), request.method().as_str().to_lowercase());
+    let access = format!("{verb} {path} {token}");
+    let decision = lock(&gate.reviews).decide(&access, Instant::now());
     let access = match decision {
         TokenDecision::Known(access) => access,
         TokenDecision::Limited => return Err(StatusCode::TOO_MANY_REQUESTS),
         TokenDecision::Review => {
-            let access = gate.review(token).await.map_err(|error| {
-                tracing::warn!(%error, "failed to review the token of a metrics reader");
+            let reviewed = gate.review(token, path, verb).await.map_err(|error| {
+                tracing::warn!(path, %error, "failed to review the token of a client");
                 StatusCode::INTERNAL_SERVER_ERROR
             })?;
             let mut reviews = lock(&gate.reviews);
-            reviews.record(token, access, Instant::now());
-            access
+            reviews.record(&access, reviewed, Instant::now());
+            reviewed
         }
     };
     match access {
-        TokenAccess::Allowed => Ok(page(&gate.metrics)),
+        TokenAccess::Allowed => Ok(next.run(request).await),
         TokenAccess::Forbidden => Err(StatusCode::FORBIDDEN),
         TokenAccess::Unauthenticated => Err(StatusCode::UNAUTHORIZED),
     }
 }
 
-impl MetricsGate {
-    async fn review(&self, token: &str) -> kube::Result<TokenAccess> {
+impl Gate {
+    async fn review(&self, token: &str, path: &str, verb: String) -> kube::Result<TokenAccess> {
         let review = TokenReview {
             spec: TokenReviewSpec { token: Some(token.to_owned()), ..TokenReviewSpec::default() },
             ..TokenReview::default()
@@ -304,8 +342,8 @@ impl MetricsGate {
                 uid: user.uid,
                 extra: user.extra,
                 non_resource_attributes: Some(NonResourceAttributes {
-                    path: Some("/metrics".to_owned()),
-                    verb: Some("get".to_owned()),
+                    path: Some(path.to_owned()),
+                    verb: Some(verb),
                 }),
                 ..SubjectAccessReviewSpec::default()
             },
@@ -323,6 +361,7 @@ mod tests {
     use super::*;
     use crate::conversion::Conversion;
     use crate::manager::pki;
+    use crate::testing::MockApi;
     use crate::testing::sample::{Bucket, Cluster, IDENTITY, old};
     use axum::body::Body as ServerBody;
     use axum::http::Response;
@@ -360,8 +399,8 @@ mod tests {
                     }
                 } else {
                     let spec = &review["spec"];
-                    assert_eq!(spec["nonResourceAttributes"], json!({"path": "/metrics", "verb": "get"}));
-                    json!({"allowed": spec["user"] == "prometheus"})
+                    let metrics = spec["nonResourceAttributes"] == json!({"path": "/metrics", "verb": "get"});
+                    json!({"allowed": metrics && spec["user"] == "prometheus"})
                 };
                 reply.send_response(Response::new(ServerBody::from(review.to_string())));
             }
@@ -369,8 +408,20 @@ mod tests {
         (Client::new(service, "default"), asked)
     }
 
+    fn guarded_metrics(client: Client, limits: TokenReviewLimits) -> Router {
+        let reload = ("/reload".to_owned(), post(async |body: String| body).get(async || "idle"));
+        guard(open(Arc::new(Metrics::new(&IDENTITY)), &[reload]), client, limits)
+    }
+
     async fn answer(router: &Router, token: Option<&str>) -> StatusCode {
-        let request = axum::http::Request::get("/metrics");
+        answer_to(router, axum::http::Request::get("/metrics"), token).await
+    }
+
+    async fn answer_to(
+        router: &Router,
+        request: axum::http::request::Builder,
+        token: Option<&str>,
+    ) -> StatusCode {
         let request = match token {
             Some(token) => request.header("Authorization", format!("Bearer {token}")),
             None => request,
@@ -381,7 +432,7 @@ mod tests {
     #[tokio::test]
     async fn metrics_are_served_only_to_clients_that_the_api_server_authorizes() {
         let (client, asked) = api_server();
-        let router = guard(client, Arc::new(Metrics::new(&IDENTITY)), TOKEN_REVIEW_LIMITS);
+        let router = guarded_metrics(client, TOKEN_REVIEW_LIMITS);
         assert_eq!(answer(&router, None).await, StatusCode::UNAUTHORIZED);
         assert_eq!(*asked.lock().unwrap(), 0, "no request without a token");
         assert_eq!(answer(&router, Some("made up")).await, StatusCode::UNAUTHORIZED);
@@ -393,11 +444,31 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn own_routes_are_authorized_by_path_and_method() {
+        let (client, asked) = api_server();
+        let router = guarded_metrics(client, TOKEN_REVIEW_LIMITS);
+        let request = axum::http::Request::builder;
+        assert_eq!(answer(&router, Some("prometheus")).await, StatusCode::OK);
+        let get = answer_to(&router, request().uri("/reload"), Some("prometheus")).await;
+        assert_eq!(get, StatusCode::FORBIDDEN, "the metrics do not open other paths");
+        let posted = request().uri("/metrics").method("POST");
+        assert_eq!(answer_to(&router, posted, Some("prometheus")).await, StatusCode::FORBIDDEN);
+        let before = *asked.lock().unwrap();
+        let absent = answer_to(&router, request().uri("/absent"), Some("prometheus")).await;
+        assert_eq!((absent, *asked.lock().unwrap()), (StatusCode::NOT_FOUND, before));
+
+        let reload = ("/reload".to_owned(), post(async |body: String| body));
+        let open = open(Arc::new(Metrics::new(&IDENTITY)), &[reload]);
+        let posted = request().uri("/reload").method("POST");
+        assert_eq!(answer_to(&open, posted, None).await, StatusCode::OK);
+    }
+
+    #[tokio::test]
     async fn made_up_tokens_are_reviewed_a_limited_number_of_times_and_do_not_lock_out_a_scraper() {
         let (client, asked) = api_server();
         let limits = TokenReviewLimits { rate: 0.0, burst: 3.0, ..TOKEN_REVIEW_LIMITS };
         let limits = TokenReviewLimits { allowed_ttl: Duration::ZERO, ..limits };
-        let router = guard(client, Arc::new(Metrics::new(&IDENTITY)), limits);
+        let router = guarded_metrics(client, limits);
         assert_eq!(answer(&router, Some("prometheus")).await, StatusCode::OK);
         let mut codes = Vec::new();
         for index in 0..100 {
@@ -464,10 +535,11 @@ mod tests {
 
     #[tokio::test]
     async fn webhooks_of_two_converted_kinds_share_a_path() {
-        let router = router(&[
+        let webhooks = [
             Webhook::conversion(Conversion::<Cluster>::new().spoke::<old::Cluster>()),
             Webhook::conversion(Conversion::<Bucket>::new()),
-        ]);
+        ];
+        let router = router(&webhooks, &MockApi::start().1);
         let response = converted(&router, "Cluster", "example.com", "v1").await;
         assert_eq!(response["convertedObjects"][0]["spec"]["size"], 3, "{response}");
         let message = async |kind: &str, group: &str| {
@@ -524,7 +596,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn large_reviews_are_received_a_few_at_a_time_and_small_ones_do_not_wait() {
-        let router = router(&[Webhook::conversion(Conversion::<Bucket>::new())]);
+        let router = router(&[Webhook::conversion(Conversion::<Bucket>::new())], &MockApi::start().1);
         let large = SMALL_REVIEW_BYTES + 1;
         let began = tokio::time::Instant::now();
         let slow = (0..MAX_LARGE_REVIEWS).map(|_| send_slowly(&router, large)).collect::<Vec<_>>();
@@ -545,6 +617,21 @@ mod tests {
         assert_eq!(too_large.await.unwrap(), StatusCode::PAYLOAD_TOO_LARGE);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn webhook_that_fails_or_hangs_is_left_to_its_failure_policy() {
+        let review = crate::testing::admission_review(&json!({"spec": {"size": 1}}), None).to_string();
+        let post = async |webhook: Webhook| {
+            let router = router(std::slice::from_ref(&webhook), &MockApi::start().1);
+            let request = axum::http::Request::post(webhook.path()).body(ServerBody::from(review.clone()));
+            router.oneshot(request.unwrap()).await.unwrap().status()
+        };
+        let failing = async |_, _| Err(crate::controller::Error::other("the API is away"));
+        let status = post(Webhook::validating::<Cluster, _>(failing)).await;
+        assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+        let status = post(Webhook::validating::<Cluster, _>(|_, _| std::future::pending())).await;
+        assert_eq!(status, StatusCode::GATEWAY_TIMEOUT);
+    }
+
     #[tokio::test]
     async fn admission_request_in_flight_is_answered_during_shutdown() {
         let now = jiff::Timestamp::now();
@@ -563,11 +650,14 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let webhook = Webhook::defaulting::<Cluster>(|_| crate::admission::Decision::allowed());
+        let webhook =
+            Webhook::defaulting::<Cluster, _>(async |_, _| Ok(crate::admission::Decision::allowed()));
+        let (_api, client) = MockApi::start();
         let (drain, draining) = watch::channel(false);
-        let server = webhooks(listener, &certificate, std::slice::from_ref(&webhook), draining, async {
-            let _ = stopped.await;
-        });
+        let server =
+            webhooks(listener, &certificate, std::slice::from_ref(&webhook), &client, draining, async {
+                let _ = stopped.await;
+            });
         let server = tokio::spawn(server.unwrap());
 
         let body = crate::testing::admission_review(&json!({"spec": {"size": 1}}), None).to_string();

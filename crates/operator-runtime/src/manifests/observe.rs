@@ -57,6 +57,12 @@ pub(crate) fn service_monitor(naming: Naming) -> Value {
     })
 }
 
+/// Returns a word with its first letter in upper case.
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
 /// Returns the alerts for the Prometheus operator.
 pub(crate) fn alerts(naming: Naming, operator: &Operator) -> Value {
     let alert = |name: &str, expression: &str, wait: &str, severity: &str, summary: &str| {
@@ -71,8 +77,12 @@ pub(crate) fn alerts(naming: Naming, operator: &Operator) -> Value {
     let mut rules = Vec::new();
     for controller in &operator.controllers {
         let info = controller.info();
-        let (controller, kind) = (&info.name, &info.resource.kind);
-        let of = if several { kind.as_str() } else { "" };
+        let (controller, kind) = (operator.name_of(&info.resource), &info.resource.kind);
+        let of = match operator.qualifier(kind, &info.resource.group) {
+            Some(group) => format!("{kind}{}", group.split(['.', '-']).map(capitalized).collect::<String>()),
+            None if several => kind.clone(),
+            None => String::new(),
+        };
         rules.push(alert(
             &format!("{camel}{of}ReconcileErrors"),
             &format!("sum(rate(controller_runtime_reconcile_errors_total{{controller=\"{controller}\"}}[5m])) > 0.1"),

@@ -56,7 +56,7 @@ fn objects(form: Form, operator: &Operator, image: &str) -> Result<Objects, Erro
     list.add("rbac", "metrics_service.yaml", &observe::metrics_service(naming))?;
     for crd in &operator.crds {
         for (role, writes) in [("editor", true), ("viewer", false)] {
-            let name = crd.user_role(role);
+            let name = operator.user_role(crd, role);
             list.add(
                 "rbac",
                 &format!("{}.yaml", name.replace('-', "_")),

@@ -8,7 +8,7 @@
 #[cfg(any(test, feature = "testing"))]
 use super::naming::Form;
 use super::naming::Naming;
-use crate::admission::{Handler, Webhook};
+use crate::admission::{Handler, Operation, Webhook};
 use crate::identity::names;
 use crate::operator::Operator;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -49,7 +49,7 @@ macro_rules! configuration {
         pub(crate) fn $function(naming: Naming, operator: &Operator) -> $configuration {
             let webhooks = operator.webhooks.iter().filter(|found| matches!(found.handler, Handler::$handler(_)));
             let webhooks = webhooks.map(|webhook| $webhook {
-                name: webhook.name(),
+                name: operator.webhook_name(webhook),
                 admission_review_versions: vec!["v1".to_owned()],
                 client_config: client(naming, &webhook.path()),
                 failure_policy: Some(failure_policy(webhook)),
@@ -104,8 +104,17 @@ fn rules(webhook: &Webhook) -> Vec<RuleWithOperations> {
     vec![RuleWithOperations {
         api_groups: strings(&[&webhook.resource.group]),
         api_versions: strings(&[&webhook.resource.version]),
-        operations: strings(&["CREATE", "UPDATE"]),
+        operations: Some(webhook.operations.iter().map(operation).map(ToOwned::to_owned).collect()),
         resources: strings(&[&webhook.resource.plural]),
         ..RuleWithOperations::default()
     }]
+}
+
+fn operation(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Create => "CREATE",
+        Operation::Update => "UPDATE",
+        Operation::Delete => "DELETE",
+        Operation::Connect => "CONNECT",
+    }
 }

@@ -286,6 +286,7 @@ impl ControlPlane {
                     listener,
                     &certificate,
                     &operator.webhooks,
+                    &self.client,
                     tokio::sync::watch::channel(false).1,
                     std::future::pending(),
                 )
@@ -350,6 +351,7 @@ impl ControlPlane {
         for controller in &operator.controllers {
             tasks.spawn(controller.run(ControllerSettings {
                 context: context.clone(),
+                name: operator.name_of(&controller.info().resource),
                 concurrency: 4,
                 sync_period: Duration::from_hours(10),
                 synced: watch::channel(false).0,

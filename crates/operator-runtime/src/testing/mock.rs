@@ -164,6 +164,8 @@ pub struct MockStore {
     cluster_scoped: BTreeSet<String>,
     /// The API group of each plural that was requested.
     groups: BTreeMap<String, String>,
+    /// The plurals that an operator uses of several groups: their objects are stored as `PLURAL.GROUP`.
+    ambiguous: BTreeSet<String>,
 }
 
 /// What a list or a watch selects.
@@ -419,20 +421,30 @@ impl MockApi {
         client
     }
 
-    /// Allows only what an operator has permissions for: any other request fails the test.
+    /// Allows only what an operator has permissions for: any other request fails the test. If it uses kinds of the same plural in
+    /// several groups, their objects are those of `PLURAL.GROUP`.
     pub fn allow(&self, operator: &Operator) {
         let mut store = self.store();
         store.rules = operator.permissions().iter().cloned().collect();
-        let crds = operator.crds.iter().filter(|crd| !crd.is_namespaced());
-        store.cluster_scoped.extend(crds.map(|crd| crd.plural().to_owned()));
+        let crds = operator.crds.iter().map(|crd| (crd.plural(), crd.group(), crd.is_namespaced()));
+        let mut used = crds.collect::<Vec<_>>();
         for info in operator.controllers.iter().map(|controller| controller.info()) {
             let own = std::iter::once((&info.resource, info.namespaced));
             let children = info.declared.children.iter().map(|kind| (&kind.resource, kind.namespaced));
             let related = info.declared.related.iter().map(|kind| (&kind.resource, kind.namespaced));
             let references = info.declared.references.iter().map(|kind| (&kind.resource, kind.namespaced));
             let all = own.chain(children).chain(related).chain(references);
-            let cluster_scoped = all.filter(|(_, namespaced)| !namespaced);
-            store.cluster_scoped.extend(cluster_scoped.map(|(resource, _)| resource.plural.clone()));
+            used.extend(all.map(|(of, namespaced)| (of.plural.as_str(), of.group.as_str(), namespaced)));
+        }
+        let mut groups = BTreeMap::new();
+        for (plural, group, _) in &used {
+            if *groups.entry(*plural).or_insert(*group) != *group {
+                store.ambiguous.insert((*plural).to_owned());
+            }
+        }
+        for (plural, group, _) in used.into_iter().filter(|(.., namespaced)| !namespaced) {
+            let name = store.stored_as(plural, group);
+            store.cluster_scoped.insert(name);
         }
         store.rescope();
     }
@@ -726,7 +738,14 @@ impl MockStore {
 
     /// Returns whether a rule allows a request.
     fn allows(&self, verb: &str, path: &Path) -> bool {
-        self.rules.is_empty() || self.rules.iter().any(|rule| rule.allows(verb, &path.group, &path.resource))
+        let resource = path.resource.strip_prefix(&path.stored_as).unwrap_or_default();
+        let resource = format!("{}{resource}", path.plural);
+        self.rules.is_empty() || self.rules.iter().any(|rule| rule.allows(verb, &path.group, &resource))
+    }
+
+    /// Returns under which name the objects of a kind are stored.
+    fn stored_as(&self, plural: &str, group: &str) -> String {
+        if self.ambiguous.contains(plural) { format!("{plural}.{group}") } else { plural.to_owned() }
     }
 
     /// Returns the response; `None` if there is none.
@@ -739,9 +758,10 @@ impl MockStore {
         if parts.uri.path() == "/apis" {
             return Some(ok(&json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []})));
         }
-        let path = Path::parse(parts.uri.path());
-        let plural = path.resource.split('/').next().unwrap_or_default().to_owned();
-        let group = self.groups.entry(plural).or_insert_with(|| path.group.clone());
+        let mut path = Path::parse(parts.uri.path());
+        path.stored_as = self.stored_as(&path.plural, &path.group);
+        path.resource = path.resource.replacen(&path.plural, &path.stored_as, 1);
+        let group = self.groups.entry(path.stored_as.clone()).or_insert_with(|| path.group.clone());
         assert_eq!(*group, path.group, "the mock API server stores `{}` of one group only", path.resource);
         let query = parts.uri.query().unwrap_or_default();
         let verb = match (parts.method.as_str(), path.name.is_empty()) {
@@ -944,6 +964,10 @@ impl MockStore {
 struct Path {
     group: String,
     namespace: String,
+    plural: String,
+    /// The name under which objects of this kind are stored.
+    stored_as: String,
+    /// That name, and the subresource.
     resource: String,
     name: String,
 }
@@ -964,7 +988,8 @@ impl Path {
             None => rest[0].to_owned(),
         };
         let name = rest.get(1).copied().unwrap_or_default().to_owned();
-        Self { group: group.to_owned(), namespace, resource, name }
+        let plural = rest[0].to_owned();
+        Self { group: group.to_owned(), namespace, stored_as: plural.clone(), plural, resource, name }
     }
 
     fn full_name(&self) -> String {

@@ -104,6 +104,7 @@ impl Scenario {
             synced.push(is_synced);
             let running = controller.run(ControllerSettings {
                 context: context.clone(),
+                name: operator.name_of(&controller.info().resource),
                 concurrency: settings.max_concurrent_reconciles,
                 sync_period: settings.sync_period,
                 synced: sync,

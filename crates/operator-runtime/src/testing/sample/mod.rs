@@ -111,8 +111,8 @@ pub(crate) fn operator() -> Operator {
     Operator::new(IDENTITY)
         .crd(Crd::new::<Cluster>().version::<old::Cluster>())
         .controller(Clusters::new)
-        .webhook(Webhook::defaulting::<Cluster>(|_| Decision::allowed()))
-        .webhook(Webhook::validating::<Cluster>(|_| Decision::allowed()))
+        .webhook(Webhook::defaulting::<Cluster, _>(async |_, _| Ok(Decision::allowed())))
+        .webhook(Webhook::validating::<Cluster, _>(async |_, _| Ok(Decision::allowed())))
         .webhook(Webhook::conversion(Conversion::<Cluster>::new().spoke::<old::Cluster>()))
         .sample(
             "example_v1_cluster.yaml",
