@@ -152,6 +152,8 @@ fn other_tool(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
         && let Some(words) = arguments[1..].iter().map(|word| word.to_str()).collect::<Option<Vec<_>>>()
         && let Some(hint) = dropin::hint(&words)
     {
+        // Names that look similar would only distract from it.
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::None);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     }
     error
