@@ -39,7 +39,7 @@ pub(crate) fn read(repository: &Path, base: &str) -> Result<PullRequest> {
         ),
         Err(message) => bail!("failed to read the git repository of {name}: {}", git::first_line(&message)),
     };
-    let top = path_from_bytes(top.strip_suffix(b"\n").unwrap_or(&top).to_vec());
+    let top = path_from_bytes(top.strip_suffix(b"\n").unwrap_or(&top));
     let commit = format!("{base}^{{commit}}");
     if output(&top, &["rev-parse", "--verify", "--quiet", &commit])?.is_err() {
         bail!("unknown base `{base}`: expected a branch or a commit; fetch it if it is not in this clone");

@@ -1,9 +1,9 @@
 //! Linux and other Unix systems.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,6 @@ pub(crate) fn open_existing(path: &Path) -> io::Result<File> {
 }
 
 /// Returns the path that a program printed.
-pub(crate) fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
-    PathBuf::from(OsString::from_vec(bytes))
+pub(crate) fn path_from_bytes(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
 }

@@ -16,6 +16,6 @@ pub(crate) fn open_existing(path: &Path) -> io::Result<File> {
 }
 
 /// Returns the path that a program printed. If it is not valid UTF-8, there is no such path.
-pub(crate) fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())
+pub(crate) fn path_from_bytes(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }

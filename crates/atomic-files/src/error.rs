@@ -3,12 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::sys;
+
 /// A file or directory could not be written, and was left as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The system reported an error.
-    #[error("failed to {action} {}{}", .path.display(), hint(.source))]
+    #[error("failed to {action} {}{}", sys::shown(.path).display(), hint(.source))]
     Io {
         /// What failed: a verb.
         action: &'static str,
@@ -18,7 +20,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Another program changed, created or removed a file after this one had read it. Its change was kept.
-    #[error("{} was changed by another program after it was read, and was not overwritten; run the command again", .path.display())]
+    #[error("{} was changed by another program after it was read, and was not overwritten; run the command again", sys::shown(.path).display())]
     Changed {
         /// The file.
         path: PathBuf,

@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn commit_fails_if_the_file_is_not_what_was_read() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("file");
+        let path = fs::canonicalize(dir.path()).unwrap().join("file");
         write(&path, None, b"1").unwrap();
         for read in [None, Some("2"), Some("11")] {
             let error = write(&path, read, b"lost").unwrap_err();

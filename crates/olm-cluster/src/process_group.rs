@@ -58,6 +58,7 @@ mod other {
             Self
         }
 
+        #[expect(clippy::unused_self, reason = "other systems have a group")]
         pub(crate) fn leave(self) {}
     }
 }

@@ -210,6 +210,10 @@ mod tests {
                 assert_eq!(dependency.get("path").is_some(), is_copied, "{name}");
             }
         }
+        assert!(
+            files["runtime/atomic-files/Cargo.toml"]
+                .contains("\n[target.'cfg(unix)'.dependencies]\nrustix = ")
+        );
         insta::assert_snapshot!(files["runtime/operator-runtime/Cargo.toml"]);
     }
 

@@ -11,6 +11,7 @@
 //! - `sync_file`, `sync_handle`, `sync_directory`, `sync_file_system`: making files and renames survive a power failure.
 //! - `set_private`, `copy_attributes`, `inherit_group`, `make_removable`: owners, modes and extended attributes.
 //! - `invalid_name`: names that the system resolves to other ones.
+//! - `shown`: a path as messages name it.
 
 #[cfg(unix)]
 mod unix;

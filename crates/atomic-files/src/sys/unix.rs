@@ -190,6 +190,11 @@ pub(crate) fn invalid_name(_name: &OsStr) -> Option<&'static str> {
     None
 }
 
+/// Returns the path as messages name it: as it is.
+pub(crate) fn shown(path: &Path) -> &Path {
+    path
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

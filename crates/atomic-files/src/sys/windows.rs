@@ -199,6 +199,12 @@ pub(crate) fn invalid_name(name: &OsStr) -> Option<&'static str> {
     is_device.then_some("on Windows, the name is that of a device")
 }
 
+/// Returns the path as messages name it: without the prefix that [`fs::canonicalize`] adds to a drive.
+pub(crate) fn shown(path: &Path) -> &Path {
+    let rest = path.to_str().and_then(|path| path.strip_prefix(r"\\?\"));
+    rest.filter(|rest| rest.as_bytes().get(1) == Some(&b':')).map_or(path, Path::new)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +217,12 @@ mod tests {
         for name in ["a.yaml", "console", "nullable", "common.yaml", "a~b", ".gitignore"] {
             assert_eq!(invalid_name(OsStr::new(name)), None, "{name}");
         }
+    }
+
+    #[test]
+    fn paths_are_shown_without_a_prefix() {
+        assert_eq!(shown(Path::new(r"\\?\C:\a")).to_str(), Some(r"C:\a"));
+        assert_eq!(shown(Path::new(r"\\?\UNC\server\a")).to_str(), Some(r"\\?\UNC\server\a"));
     }
 
     #[test]
