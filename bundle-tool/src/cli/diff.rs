@@ -30,7 +30,8 @@ use olm_model::read;
   bundle-tool diff bundle-0.0.1 bundle-0.0.2
 
   # Report every change that OLM v1 rejects
-  bundle-tool diff --all-crd-changes registry.example.com/my-operator-bundle:v1 bundle
+  bundle-tool diff registry.example.com/my-operator-bundle:v1 bundle \\
+    --all-crd-changes
 
   # Validate the objects of a cluster against both versions
   kubectl get memcacheds -A -o yaml |

@@ -87,7 +87,7 @@ use exit::{is_broken_pipe, print_error};
 
 use crate::terminal::HEADING;
 
-/// Build, check, publish and install operators for the Operator Lifecycle Manager (OLM)
+/// Build, check, publish and install Kubernetes operators with OLM
 #[derive(Debug, Parser)]
 #[command(name = "bundle-tool", version, after_long_help = EXAMPLES)]
 struct Cli {
@@ -140,6 +140,8 @@ fn command() -> clap::Command {
 fn kubectl_plugin(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_of_olm =
         |name: &OsString| ["install", "status", "uninstall", "migrate"].iter().any(|own| name == own);
+    // The program calls itself by its name in the help.
+    arguments[0] = "bundle-tool".into();
     if arguments.get(1).is_some_and(is_of_olm) {
         arguments.insert(1, "olm".into());
     }
@@ -228,7 +230,7 @@ enum Command {
     ///
     /// Exit status: 0 on success, 1 if a file was merged with conflicts, 2 on an error, with nothing written.
     Edit(edit::Edit),
-    /// Explain a rule: what it checks, why, and how to fix its findings
+    /// Explain a rule: what it checks, why, and how to fix it
     Explain(explain::Explain),
     /// Fix findings in the files of bundles and catalogs
     ///
@@ -241,7 +243,7 @@ enum Command {
     Fix(fix::Fix),
     /// Generate bundles, base CSVs and submissions
     Generate(generate::Generate),
-    /// Create an operator project in Rust, or package an existing operator
+    /// Create an operator project in Rust, or package an operator
     ///
     /// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory,
     /// which must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. Commit PROJECT

@@ -43,7 +43,7 @@ enum Command {
     /// changes nothing on the cluster.
     ///
     /// Exit status: 0 if everything can be moved, 1 if something is blocked, 2 if the plan cannot be made.
-    Migrate(Migrate),
+    Migrate(Box<Migrate>),
     Status(ShowStatus),
     Uninstall(Uninstall),
 }

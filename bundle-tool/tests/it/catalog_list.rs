@@ -96,13 +96,13 @@ fn template_of_a_catalog_builds_it_again() {
     fs::write(directory.join("template.yaml"), &template).unwrap();
     let bundle = format!("{IMAGE}={BUNDLE}");
     let build = ["catalog", "template", "template.yaml", "--output", "yaml", "--bundle", &bundle];
-    let built = stdout(&run(directory, &build));
+    let printed = stdout(&run(directory, &build));
     let rendered = |text: &str| {
         fs::create_dir_all(directory.join("again")).unwrap();
         fs::write(directory.join("again/catalog.yaml"), text).unwrap();
         stdout(&run(directory, &["render", "again"]))
     };
-    assert_eq!(rendered(&built), stdout(&run(directory, &["render", "catalog"])));
+    assert_eq!(rendered(&printed), stdout(&run(directory, &["render", "catalog"])));
     assert!(convert("substitutes").contains("substitutions: []"));
     let error =
         failure(&run(directory, &["catalog", "convert-template", "basic", "catalog", "--package", "x"]));

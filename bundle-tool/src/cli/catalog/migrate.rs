@@ -32,8 +32,8 @@ use olm_model::read::catalog::{Content, Source};
   bundle-tool catalog migrate ./catalog
 
   # Write a copy of a published catalog that has only what consoles read
-  bundle-tool catalog migrate quay.io/example/catalog:latest --output-dir catalog \\
-    --minimal --output yaml")]
+  bundle-tool catalog migrate quay.io/example/catalog:latest \\
+    --output-dir catalog --minimal --output yaml")]
 pub(crate) struct Migrate {
     /// Catalog directory; with --output-dir also `oci:DIR`, `oci-archive:FILE` or an image name
     #[arg(value_name = "REF")]

@@ -24,6 +24,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         Some(Content::Unreadable(reason)) => {
             reporter.path("manifests", format!("missing manifests: `manifests`: {reason}"));
         }
-        _ => reporter.path("manifests", "missing manifests: the directory `manifests` does not exist or is empty"),
+        _ => reporter
+            .path("manifests", "missing manifests: the directory `manifests` does not exist or is empty"),
     }
 }
