@@ -62,7 +62,8 @@ pub fn compare(path: &Path, bytes: &[u8]) -> Result<Change, Error> {
     Ok(if has_bytes(path, bytes)? { Change::Unchanged } else { Change::Replaced })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 

@@ -183,7 +183,8 @@ fn carry_out(
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::MetadataExt as _;
     use std::os::unix::process::ExitStatusExt as _;
