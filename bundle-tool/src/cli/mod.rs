@@ -501,10 +501,16 @@ fn verbose_version() -> ExitCode {
     }
 }
 
+/// Returns the name that the program was started under, without the suffix of programs on Windows.
+fn program_name() -> Option<String> {
+    let program = std::env::args_os().next()?;
+    let name = std::path::Path::new(&program).file_name()?.to_str()?.to_owned();
+    Some(name.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(&name).to_owned())
+}
+
 /// Returns whether the program was started under this name, by a link to it.
 fn is_called(name: &str) -> bool {
-    let program = std::env::args_os().next().unwrap_or_default();
-    std::path::Path::new(&program).file_name().is_some_and(|file| file == name)
+    program_name().is_some_and(|program| program == name)
 }
 
 /// The maximum number of threads that rayon starts: it waits for all of them, even if the system has fewer.

@@ -26,6 +26,7 @@ use super::exit::Exit;
 use super::runtime::runtime;
 use super::signals::Signals;
 use crate::terminal::stderr;
+use kube_yaml::text::printable;
 use olm_model::disk::Directory;
 use olm_model::disk::file;
 use olm_model::disk::format::{self, Format};
@@ -211,7 +212,10 @@ impl Site {
         state.version
     }
 
-    /// Returns the files of the directory that can be read, as base64. What is too large is omitted.
+    /// Returns the files of the directory, as base64.
+    ///
+    /// # Errors
+    /// The directory cannot be read, or has more than the page gets: without a part, it would report what is missing.
     fn files(&self) -> Result<BTreeMap<String, String>> {
         let directory = Directory::open(&self.directory)?;
         let mut files = BTreeMap::new();
@@ -219,12 +223,16 @@ impl Site {
         for entry in directory.walk(options())? {
             let Kind::File(size) = entry.kind else { continue };
             if files.len() >= MAX_FILES || size > rest {
-                break;
+                bail!(
+                    "the directory has more than {MAX_FILES} files or {} MiB: preview a smaller one, or run `bundle-tool validate`",
+                    MAX_BUNDLE_SIZE >> 20
+                );
             }
-            if let Ok(bytes) = directory.read(&entry.below, MAX_FILE_SIZE) {
-                rest = rest.saturating_sub(bytes.len() as u64);
-                files.insert(entry.name, STANDARD.encode(bytes));
-            }
+            let bytes = directory
+                .read(&entry.below, MAX_FILE_SIZE)
+                .with_context(|| format!("failed to read {}", printable(&entry.name)))?;
+            rest = rest.saturating_sub(bytes.len() as u64);
+            files.insert(entry.name, STANDARD.encode(bytes));
         }
         Ok(files)
     }

@@ -122,6 +122,8 @@ fn pack(directory: &Path, target: &Path) -> Output {
         .arg(format!("x86_64-unknown-linux-musl={}", program.display()))
         .env("REPOSITORY", "https://forge.example.com/org/bundle-tool/")
         .env("SOURCE_DATE_EPOCH", "1700000000")
+        // Nothing is released yet.
+        .env("NOTES_SECTION", "Unreleased")
         .env_remove("IMAGE")
         .env_remove("SIGNING_KEY")
         .output()

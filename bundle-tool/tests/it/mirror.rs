@@ -414,7 +414,7 @@ mirror:
     fs::write(directory.join("set.yaml"), config).unwrap();
     let output = run(directory, &["mirror", "--config", "set.yaml", "--to", "oci:out"]);
     let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(error, "warning: set.yaml: mirror.platform is not honored\n");
+    assert_eq!(error, "warning: set.yaml: field `mirror.platform` is not supported and was ignored\n");
     let shown = String::from_utf8(output.stdout).unwrap();
     let names: Vec<&str> = shown.lines().map(|line| line.split_once(['=', '@']).unwrap().0).collect();
     assert_eq!(

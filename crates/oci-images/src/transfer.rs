@@ -476,8 +476,13 @@ impl Transfer {
             level = Vec::new();
             // One after the other: some of them change the same list of referrers.
             for version in found.into_iter().flatten() {
-                if seen.len() >= MAX_REFERRERS || !seen.insert(version.clone()) {
+                if !seen.insert(version.clone()) {
                     continue;
+                }
+                // A registry lists no more of them, either.
+                if seen.len() >= MAX_REFERRERS {
+                    let what = "the number of signatures and other referrers of an image".to_owned();
+                    return Err(layout::Error::TooMany { what, limit: MAX_REFERRERS as u64 }.into());
                 }
                 let (source, sink) = (source.at(&version), sink.at(&version));
                 let (digest, _) = source.root().await?;

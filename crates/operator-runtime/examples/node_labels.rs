@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Node;
 use operator_runtime::cli::NoArgs;
 use operator_runtime::controller::{Children, Error, Observed, OwnMetadata, Reconciler, Watches};
-use operator_runtime::{Identity, Operator};
+use operator_runtime::{Identity, Operator, quantity};
 
 /// The label.
 pub const LABEL: &str = "nodes.example.com/memory";
@@ -38,8 +38,8 @@ impl Reconciler for Nodes {
         let capacity = node.status.as_ref().and_then(|status| status.capacity.as_ref());
         let memory = capacity.and_then(|capacity| capacity.get("memory"));
         let class = memory
-            .and_then(|memory| memory.0.strip_suffix("Ki")?.parse::<u64>().ok())
-            .map(|kibibytes| if kibibytes < 16 << 20 { "small" } else { "large" });
+            .and_then(|memory| quantity::bytes(&memory.0))
+            .map(|bytes| if bytes < 16 << 30 { "small" } else { "large" });
         let mut children = Children::new();
         children.set_label(self.labels, LABEL, class);
         Ok(children)

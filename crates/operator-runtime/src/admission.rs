@@ -111,7 +111,7 @@ impl RequestExt for Request {
 
 fn parse_object<K: DeserializeOwned>(object: &DynamicObject) -> Result<K, Invalid> {
     let value = serde_json::to_value(object).map_err(Invalid::new)?;
-    serde_json::from_value(value).map_err(|error| Invalid::new(format!("spec: {error}")))
+    serde_json::from_value(value).map_err(|error| Invalid::new(error.to_string()))
 }
 
 fn spec_of(object: Option<&DynamicObject>) -> &Value {

@@ -32,6 +32,7 @@ mod measure;
 pub mod metrics;
 mod operator;
 mod problem;
+pub mod quantity;
 pub mod rbac;
 mod reviews;
 mod rollout;

@@ -229,46 +229,9 @@ pub fn select(labels: &BTreeMap<String, String>) -> LabelSelector {
     LabelSelector { match_labels: Some(labels.clone()), ..LabelSelector::default() }
 }
 
-/// Returns an amount of memory in the API server's notation: with the largest unit that keeps it an integer.
-#[must_use]
-pub fn mebibytes(amount: u32) -> String {
-    let (mut amount, mut units) = (amount, ["Mi", "Gi", "Ti"].into_iter().peekable());
-    let mut unit = units.next().unwrap_or_default();
-    while amount.is_multiple_of(1024) && units.peek().is_some() {
-        amount /= 1024;
-        unit = units.next().unwrap_or_default();
-    }
-    format!("{amount}{unit}")
-}
-
-/// Returns the mebibytes of an amount of memory such as `96Mi` or `1Gi`; `None` in any other notation.
-#[must_use]
-pub fn parse_mebibytes(text: &str) -> Option<u32> {
-    let (digits, unit) = text.split_at_checked(text.len().checked_sub(2)?)?;
-    let factor = match unit {
-        "Mi" => 1,
-        "Gi" => 1024,
-        _ => return None,
-    };
-    digits.parse::<u32>().ok()?.checked_mul(factor)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn memory_is_parsed_in_mebibytes() {
-        assert_eq!(["96Mi", "2Gi"].map(parse_mebibytes), [Some(96), Some(2048)]);
-        for bad in ["", "Mi", "1", "5M", "é", "99999999Gi"] {
-            assert_eq!(parse_mebibytes(bad), None, "{bad}");
-        }
-    }
-
-    #[test]
-    fn amounts_are_formatted_as_the_api_server_formats_them() {
-        assert_eq!([96, 1024, 1536, 2048, 3 << 20].map(mebibytes), ["96Mi", "1Gi", "1536Mi", "2Gi", "3Ti"]);
-    }
 
     #[test]
     fn restricted_pod_sets_no_user_id_so_that_openshift_can_assign_one() {

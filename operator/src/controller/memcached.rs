@@ -13,7 +13,7 @@ use operator_runtime::events::Event;
 use operator_runtime::labels::Instance;
 use operator_runtime::validation::is_label_key;
 use operator_runtime::views::{PodState, Rollout};
-use operator_runtime::{labels, workload};
+use operator_runtime::{labels, quantity, workload};
 
 use crate::api::memcached::{DEFAULT_PORT, Memcached, MemcachedSpec, MemcachedStatus};
 use crate::identity::IDENTITY;
@@ -145,7 +145,7 @@ pub(crate) fn check(spec: &MemcachedSpec) -> Result<u32, Invalid> {
         return Err(Invalid::new(format!("spec.nodeSelector: invalid label key `{key}`")));
     }
     let Some(limit) = &spec.memory_limit else { return Ok(DEFAULT_MEMORY_MIB) };
-    workload::parse_mebibytes(limit).ok_or_else(|| {
+    quantity::parse_mebibytes(limit).ok_or_else(|| {
         Invalid::new(format!("spec.memoryLimit: invalid quantity `{limit}`: expected Mi or Gi"))
     })
 }
@@ -174,8 +174,8 @@ fn container(port: i32, memory: u32, user: Option<i64>) -> Container {
         readiness_probe: Some(probe(5, 2)),
         startup_probe: Some(probe(1, 60)),
         resources: Some(workload::resources(
-            &[("cpu", "10m"), ("memory", &workload::mebibytes(memory.div_ceil(3)))],
-            &[("memory", &workload::mebibytes(memory))],
+            &[("cpu", "10m"), ("memory", &quantity::mebibytes(memory.div_ceil(3)))],
+            &[("memory", &quantity::mebibytes(memory))],
         )),
         ..workload::container_as(user)
     }

@@ -233,15 +233,20 @@ pub(crate) fn packages(
     let mut packages: Vec<_> =
         catalog.packages.iter().filter(|other| package.is_none_or(|name| other.name == name)).collect();
     packages.sort_by_key(|package| &package.name);
+    let mut channels_of: BTreeMap<&str, BTreeMap<&str, &Channel>> = BTreeMap::new();
+    for channel in &catalog.channels {
+        channels_of.entry(&channel.package).or_default().entry(&channel.name).or_insert(channel);
+    }
+    let named = |bundle: &'_ Bundle| (bundle.package.clone(), bundle.name.clone());
+    let bundles: BTreeMap<(String, String), &Bundle> =
+        catalog.bundles.iter().rev().map(|bundle| (named(bundle), bundle)).collect();
     for package in packages {
-        let own = || catalog.channels.iter().filter(|channel| channel.package == package.name);
-        let default = own().find(|channel| channel.name == package.default_channel);
+        let own = channels_of.remove(package.name.as_str()).unwrap_or_default();
+        let default = own.get(package.default_channel.as_str());
         let head = default.and_then(|channel| head(channel).ok());
-        let bundle = head.and_then(|name| {
-            catalog.bundles.iter().find(|bundle| bundle.package == package.name && bundle.name == name)
-        });
-        let display = bundle.and_then(&display_name).unwrap_or_default();
-        let channels: BTreeSet<&str> = own().map(|channel| channel.name.as_str()).collect();
+        let bundle = head.and_then(|name| bundles.get(&(package.name.clone(), name.to_owned())));
+        let display = bundle.and_then(|bundle| display_name(bundle)).unwrap_or_default();
+        let channels: Vec<&str> = own.into_keys().collect();
         let json = json!({
             "name": package.name,
             "displayName": display,

@@ -31,6 +31,7 @@ use clap::Args;
 use self::cobra::{Command, Matches, Parsed};
 use super::error_help::with_help;
 use super::exit::{Exit, is_broken_pipe};
+use super::program_name;
 use kube_yaml::text::{printable, shortened};
 
 /// The maximum number of characters of an error that are printed.
@@ -69,11 +70,8 @@ impl Opm {
 /// Projects often add a version or a platform to the name of the program that they download: `opm-v1.55.0`,
 /// `operator-sdk_linux_amd64`.
 pub(crate) fn run_as_called() -> Option<ExitCode> {
-    let mut arguments = std::env::args_os();
-    let program = arguments.next()?;
-    let name = std::path::Path::new(&program).file_name()?.to_str()?;
-    let name = name.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(name);
-    Some(Tool::of_program(name)?.run(arguments.collect()))
+    let tool = Tool::of_program(&program_name()?)?;
+    Some(tool.run(std::env::args_os().skip(1).collect()))
 }
 
 /// Returns what a command line of operator-sdk or opm is in this program, if its first word is a command of one of them.

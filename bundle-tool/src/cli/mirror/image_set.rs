@@ -2,7 +2,6 @@
 //!
 //! Source: `internal/pkg/api/v2alpha1/type_config.go` of openshift/oc-mirror, and the table of filters in its documentation.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -47,7 +46,9 @@ impl ImageSet {
         if let Some(error) = parsed.error {
             return Err(error.into());
         }
-        let Some(document) = parsed.documents.first() else { bail!("expected an ImageSetConfiguration") };
+        let [document] = parsed.documents.as_slice() else {
+            bail!("expected one ImageSetConfiguration, found {} documents", parsed.documents.len())
+        };
         let root = document.root().to_json();
         if root["kind"] != "ImageSetConfiguration" {
             bail!("expected kind `ImageSetConfiguration`");
@@ -60,7 +61,7 @@ impl ImageSet {
         set.ignore_others(&root, "", &["kind", "apiVersion", "metadata", "mirror"]);
         let mirror = &root["mirror"];
         set.ignore_others(mirror, "mirror.", &["operators", "additionalImages", "blockedImages"]);
-        for (index, operator) in items(&mirror["operators"]).enumerate() {
+        for (index, operator) in items(mirror, "operators", "mirror.")?.iter().enumerate() {
             let at = format!("mirror.operators[{index}].");
             let selection = set.operator(operator, &at)?;
             let catalog = required(operator, "catalog", &at)?;
@@ -70,13 +71,13 @@ impl ImageSet {
             };
             set.wanted.push(Wanted { reference, selection });
         }
-        for (index, image) in items(&mirror["additionalImages"]).enumerate() {
+        for (index, image) in items(mirror, "additionalImages", "mirror.")?.iter().enumerate() {
             let at = format!("mirror.additionalImages[{index}].");
             set.ignore_others(image, &at, &["name"]);
             let reference = required(image, "name", &at)?.to_owned();
             set.wanted.push(Wanted { reference, selection: Selection::default() });
         }
-        for (index, image) in items(&mirror["blockedImages"]).enumerate() {
+        for (index, image) in items(mirror, "blockedImages", "mirror.")?.iter().enumerate() {
             let at = format!("mirror.blockedImages[{index}].");
             set.blocked.push(required(image, "name", &at)?.to_owned());
         }
@@ -86,23 +87,23 @@ impl ImageSet {
     /// Returns the part of a catalog.
     fn operator(&mut self, operator: &Json, at: &str) -> Result<Selection> {
         self.ignore_others(operator, at, &["catalog", "full", "packages"]);
-        let is_full = operator["full"].as_bool().unwrap_or(false);
+        let is_full = boolean(operator, "full", at)?;
         let mut selection = Selection::default();
-        let packages: Vec<&Json> = items(&operator["packages"]).collect();
+        let packages = items(operator, "packages", at)?;
         if packages.is_empty() {
             selection.newest_of_all = !is_full;
             return Ok(selection);
         }
-        for (index, package) in packages.into_iter().enumerate() {
+        for (index, package) in packages.iter().enumerate() {
             let at = format!("{at}packages[{index}].");
             let known = ["name", "defaultChannel", "channels", "minVersion", "maxVersion"];
             self.ignore_others(package, &at, &known);
             let name = required(package, "name", &at)?.to_owned();
-            if let Some(default) = package["defaultChannel"].as_str() {
+            if let Some(default) = text(package, "defaultChannel", &at)? {
                 selection.defaults.insert(name.clone(), default.to_owned());
             }
             let versions = range(package, &at)?;
-            let channels: Vec<&Json> = items(&package["channels"]).collect();
+            let channels = items(package, "channels", &at)?;
             if channels.is_empty() {
                 if is_full && versions.is_none() {
                     selection.keep.push(Keep { package: name, channel: None, versions: None });
@@ -114,7 +115,7 @@ impl ImageSet {
             if versions.is_some() {
                 bail!("{at}channels cannot be combined with minVersion and maxVersion of the package");
             }
-            for (index, channel) in channels.into_iter().enumerate() {
+            for (index, channel) in channels.iter().enumerate() {
                 let at = format!("{at}channels[{index}].");
                 self.ignore_others(channel, &at, &["name", "minVersion", "maxVersion"]);
                 let (package, channel_name) = (name.clone(), required(channel, "name", &at)?.to_owned());
@@ -137,29 +138,63 @@ impl ImageSet {
     }
 }
 
-fn items(value: &Json) -> impl Iterator<Item = &Json> {
-    value.as_array().into_iter().flatten()
+/// Returns the items of a list; none if the field is missing.
+fn items<'j>(map: &'j Json, name: &str, at: &str) -> Result<&'j [Json]> {
+    match &map[name] {
+        Json::Null => Ok(&[]),
+        Json::Array(items) => Ok(items),
+        other => bail!("{at}{name}: expected a list, found {}", type_name(other)),
+    }
+}
+
+/// Returns a boolean; false if the field is missing.
+fn boolean(map: &Json, name: &str, at: &str) -> Result<bool> {
+    match &map[name] {
+        Json::Null => Ok(false),
+        Json::Bool(value) => Ok(*value),
+        other => bail!("{at}{name}: expected a boolean, found {}", type_name(other)),
+    }
+}
+
+/// Returns a string; `None` if the field is missing.
+fn text<'j>(map: &'j Json, name: &str, at: &str) -> Result<Option<&'j str>> {
+    match &map[name] {
+        Json::Null => Ok(None),
+        Json::String(text) => Ok(Some(text)),
+        other => bail!("{at}{name}: expected a string, found {}", type_name(other)),
+    }
+}
+
+/// Returns what a value is, with its article.
+fn type_name(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a string",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "a map",
+    }
 }
 
 fn required<'j>(map: &'j Json, name: &str, at: &str) -> Result<&'j str> {
-    let found = map[name].as_str().filter(|text| !text.is_empty());
+    let found = text(map, name, at)?.filter(|text| !text.is_empty());
     found.with_context(|| format!("missing required field `{at}{name}`"))
 }
 
 /// Returns the versions between `minVersion` and `maxVersion`, both included.
 fn range(map: &Json, at: &str) -> Result<Option<Range>> {
-    let bounds = BTreeMap::from([(">=", &map["minVersion"]), ("<=", &map["maxVersion"])]);
+    let bounds = [(">=", text(map, "minVersion", at)?), ("<=", text(map, "maxVersion", at)?)];
     let bounds: Vec<String> = bounds
         .into_iter()
-        .rev()
-        .filter_map(|(comparator, bound)| Some(format!("{comparator}{}", bound.as_str()?)))
+        .filter_map(|(comparator, bound)| Some(format!("{comparator}{}", bound?)))
         .collect();
     if bounds.is_empty() {
         return Ok(None);
     }
-    let text = bounds.join(" ");
+    let bounds = bounds.join(" ");
     let range =
-        Range::parse(&text).with_context(|| format!("invalid versions at {at}: `{}`", excerpt(&text)))?;
+        Range::parse(&bounds).with_context(|| format!("invalid versions at {at}: `{}`", excerpt(&bounds)))?;
     Ok(Some(range))
 }
 

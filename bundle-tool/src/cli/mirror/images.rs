@@ -1,6 +1,6 @@
 //! Which images bundles and catalogs need.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, bail};
@@ -12,6 +12,7 @@ use oci_images::transfer::Transfer;
 use tempfile::TempDir;
 
 use super::part::{self, FoundPackages, Selection};
+use super::skip::Skip;
 use crate::cli::images::{Location, RegistryArgs};
 use crate::cli::render;
 use crate::cli::rendering::Rendering;
@@ -113,8 +114,7 @@ pub(crate) struct Collector<'a> {
     pub(crate) registries: &'a RegistryArgs,
     pub(crate) transfer: &'a Transfer,
     pub(crate) runtime: &'a SharedRuntime,
-    /// Images that are not mirrored: names, or repositories without a tag.
-    pub(crate) skip: &'a [String],
+    pub(crate) skip: &'a [Skip],
     /// Whether something that cannot be read is an error at once.
     pub(crate) is_strict: bool,
 }
@@ -130,13 +130,20 @@ impl Collector<'_> {
     pub(crate) fn collect(&self, wanted: &[Wanted]) -> Result<Collected> {
         let mut found = Found::new();
         let (mut scratch, mut problems) = (Vec::new(), Vec::new());
-        let packages = FoundPackages::default();
+        let of_all = FoundPackages::default();
         let mut is_catalog = false;
         for one in wanted {
             let mut own = Found::new();
-            let read = self.add(one, &packages, &mut own, &mut scratch, &mut problems);
+            let own_packages = FoundPackages::default();
+            let packages = if one.selection.is_of_all { &of_all } else { &own_packages };
+            let read = self.add(one, packages, &mut own, &mut scratch, &mut problems);
             match read {
-                Ok(was_catalog) => is_catalog |= was_catalog,
+                Ok(was_catalog) => {
+                    is_catalog |= was_catalog;
+                    if !one.selection.is_of_all {
+                        one.selection.check(packages, &one.reference)?;
+                    }
+                }
                 Err(error) if self.is_strict || wanted.len() == 1 => return Err(error),
                 Err(error) => problems.push(error),
             }
@@ -144,23 +151,21 @@ impl Collector<'_> {
                 found.entry(name).or_insert(image);
             }
         }
-        if let Some(one) = wanted.iter().find(|one| !one.selection.is_everything()) {
-            if !is_catalog && problems.is_empty() {
+        let kept = wanted.iter().find(|one| one.selection.is_of_all && !one.selection.is_everything());
+        if let Some(one) = kept
+            && problems.is_empty()
+        {
+            if !is_catalog {
                 bail!("--keep applies to catalogs, and no REF is a catalog");
             }
-            if problems.is_empty() {
-                one.selection.check(&packages)?;
-            }
+            one.selection
+                .check(&of_all, if wanted.len() == 1 { "the catalog" } else { "any of the catalogs" })?;
         }
         if self.is_strict && !problems.is_empty() {
             return Err(problems.swap_remove(0));
         }
-        let skipped: BTreeSet<&str> = self.skip.iter().map(String::as_str).collect();
-        let is_skipped = |image: &Mirrored| {
-            let repository = format!("{}/{}", image.reference.registry(), image.reference.repository());
-            skipped.contains(image.reference.to_string().as_str()) || skipped.contains(repository.as_str())
-        };
-        let images = found.into_values().filter(|image| !is_skipped(image)).collect();
+        let images = found.into_values();
+        let images = images.filter(|image| !self.skips(&image.reference.to_string())).collect();
         Ok(Collected { images, problems, scratch })
     }
 
@@ -258,9 +263,7 @@ impl Collector<'_> {
             let reason = format!("bundle {}", excerpt(&bundle.name));
             let related = bundle.related_images.iter().map(|related| related.image.as_str());
             let images = [bundle.image.as_str()].into_iter().chain(related);
-            for image in
-                images.filter(|image| !image.is_empty() && !self.skip.iter().any(|skip| skip == image))
-            {
+            for image in images.filter(|image| !image.is_empty() && !self.skips(image)) {
                 match Mirrored::of_registry(image, &reason, Content::Image) {
                     Ok(mirrored) => {
                         found.entry(mirrored.reference.to_string()).or_insert(mirrored);
@@ -271,6 +274,11 @@ impl Collector<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether an image is not mirrored.
+    fn skips(&self, image: &str) -> bool {
+        self.skip.iter().any(|skip| skip.matches(image))
     }
 
     fn read(&self, reference: &str) -> Result<Catalog> {

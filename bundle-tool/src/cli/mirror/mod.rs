@@ -5,6 +5,7 @@ mod images;
 mod part;
 mod plan;
 mod sets;
+mod skip;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,13 +24,14 @@ use super::exit::{Exit, print_error};
 use super::images::{RegistryArgs, between};
 use super::progress::ManyProgress;
 use super::runtime::SharedRuntime;
-use crate::terminal::{ERROR, WARNING, stderr};
+use crate::terminal::{ERROR, NOTE, WARNING, stderr};
 use image_set::ImageSet;
 use images::{Collected, Collector, Wanted};
 use kube_yaml::text::{counted, printable, size};
 use olm_catalog::prune::Keep;
 use part::Selection;
 use plan::{Planned, Target};
+use skip::Skip;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -69,7 +71,7 @@ pub(crate) struct Mirror {
     /// Where to copy to: a registry with an optional path, oci:DIR or oci-archive:FILE
     #[arg(long, value_name = "REGISTRY[/PATH]|oci:DIR|oci-archive:FILE", value_parser = Target::parse)]
     to: Target,
-    /// Configuration of oc-mirror (`ImageSetConfiguration`, v2alpha1) with catalogs and images to mirror; fields that are not honored are reported
+    /// oc-mirror configuration (`ImageSetConfiguration`, v2alpha1) that lists catalogs and images; unsupported fields are reported
     #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "default_channel"])]
     config: Option<PathBuf>,
     /// Package of a catalog to mirror, with a channel and a range of versions if not all are mirrored (repeatable) [default: all]
@@ -78,14 +80,14 @@ pub(crate) struct Mirror {
     /// Default channel of a package whose default channel is not mirrored (repeatable)
     #[arg(long, value_name = "PACKAGE=CHANNEL", value_parser = default_channel, requires = "keep")]
     default_channel: Vec<(String, String)>,
-    /// Image not to mirror: its name, or its repository without a tag (repeatable)
+    /// Image to skip, by name or by repository (repeatable)
     #[arg(long, value_name = "IMAGE")]
     skip: Vec<String>,
-    /// Layout or archive that the target network already has: its layers are omitted; requires a layout or an archive as --to
-    /// (repeatable)
+    /// Earlier layout or archive whose layers are omitted, because the target network already has them; requires a layout or an
+    /// archive as --to (repeatable)
     #[arg(long, value_name = "oci:DIR|oci-archive:FILE", conflicts_with = "check")]
     since: Vec<ImageLocation>,
-    /// Maximum number of parts of a repository at the target, path included: the last parts are joined with `-`
+    /// Maximum number of path components of a repository at the target; the last ones are joined with `-`
     #[arg(long, value_name = "NUMBER", value_parser = |text: &str| between::<u8>(text, 1, 64))]
     max_nested_paths: Option<u8>,
     /// Do not copy signatures, SBOMs and other referrers of images
@@ -117,13 +119,15 @@ impl Mirror {
     pub(crate) fn run(self) -> Result<Exit> {
         if let (Some(path), Some(_), None) = (self.to.path(), &self.manifests_dir, &self.manifests_registry) {
             bail!(
-                "the manifests name the registry that clusters pull from, which {} is not: pass it with --manifests-registry, or write \
-                 them when you push the images to it",
+                "--manifests-dir requires --manifests-registry REGISTRY if --to is a layout or an archive such as {}, because the \
+                 manifests name the registry that clusters pull from",
                 path.display()
             );
         }
         if !self.since.is_empty() && self.to.path().is_none() {
-            bail!("--since requires a layout or an archive as --to: registries are asked what they have");
+            bail!(
+                "--since requires `--to oci:DIR` or `--to oci-archive:FILE`; a registry already skips the layers that it has"
+            );
         }
         let (wanted, skip) = self.wanted()?;
         let runtime = SharedRuntime::default();
@@ -138,8 +142,13 @@ impl Mirror {
         };
         // Images that had to be built are in the scratch directories until they are copied.
         let Collected { images, problems, scratch: _scratch } = collector.collect(&wanted)?;
+        for unused in skip.iter().filter_map(Skip::unused) {
+            writeln!(stderr(), "{WARNING} --skip {} matches no image", printable(unused))?;
+        }
         if images.is_empty() && problems.is_empty() {
-            bail!("nothing to mirror: no images found");
+            bail!(
+                "no images to mirror: the REFs contain no bundle with an image, or --skip excludes all of them"
+            );
         }
         let max_parts = self.max_nested_paths.map(usize::from);
         let described = match (&self.manifests_dir, &self.manifests_registry) {
@@ -188,7 +197,12 @@ impl Mirror {
             .block_on(transfer.finish(staging.archive.clone()))
             .with_context(|| format!("failed to write {}", self.to))?;
         if staging.archive.is_some() {
-            staging.remove()?;
+            if failed.is_empty() {
+                staging.remove()?;
+            } else if let Some(layout) = &staging.layout {
+                let kept = layout.display();
+                writeln!(stderr(), "{NOTE} kept {kept}: run the command again to copy the rest")?;
+            }
         }
         if let Some(directory) = &self.manifests_dir {
             let planned = described.unwrap_or(planned);
@@ -198,22 +212,28 @@ impl Mirror {
     }
 
     /// Returns what is mirrored, and what is not.
-    fn wanted(&self) -> Result<(Vec<Wanted>, Vec<String>)> {
+    fn wanted(&self) -> Result<(Vec<Wanted>, Vec<Skip>)> {
         let defaults: BTreeMap<String, String> = self.default_channel.iter().cloned().collect();
-        let selection = Selection { keep: self.keep.clone(), defaults, ..Selection::default() };
+        let selection =
+            Selection { keep: self.keep.clone(), is_of_all: true, defaults, ..Selection::default() };
         let mut wanted: Vec<Wanted> = self
             .references
             .iter()
             .map(|reference| Wanted { reference: reference.clone(), selection: selection.clone() })
             .collect();
-        let mut skip = self.skip.clone();
+        let mut skip: Vec<Skip> = self.skip.iter().cloned().map(Skip::new).collect();
         if let Some(config) = &self.config {
             let set = ImageSet::read(config)?;
             for field in &set.ignored {
-                writeln!(stderr(), "{WARNING} {}: {} is not honored", config.display(), printable(field))?;
+                writeln!(
+                    stderr(),
+                    "{WARNING} {}: field `{}` is not supported and was ignored",
+                    config.display(),
+                    printable(field)
+                )?;
             }
             wanted.extend(set.wanted);
-            skip.extend(set.blocked);
+            skip.extend(set.blocked.into_iter().map(Skip::new));
         }
         Ok((wanted, skip))
     }

@@ -27,6 +27,8 @@ pub(crate) struct Selection {
     pub(crate) newest: Vec<Newest>,
     /// Whether only the newest bundle of each package's default channel is kept.
     pub(crate) newest_of_all: bool,
+    /// Whether each package may be in any of the catalogs, as for `--keep`, and need not be in this one.
+    pub(crate) is_of_all: bool,
     /// Default channels by package, where they change.
     pub(crate) defaults: BTreeMap<String, String>,
 }
@@ -57,11 +59,11 @@ impl Selection {
         kept.chain(self.newest.iter().map(|newest| newest.package.as_str()))
     }
 
-    /// Rejects a package that is in no catalog.
-    pub(crate) fn check(&self, found: &FoundPackages) -> Result<()> {
+    /// Rejects a package that is not in the catalog `place`.
+    pub(crate) fn check(&self, found: &FoundPackages, place: &str) -> Result<()> {
         let found = found.0.borrow();
         match self.packages().find(|package| !found.contains(*package)) {
-            Some(package) => bail!("package `{}` is not in the catalog", excerpt(package)),
+            Some(package) => bail!("package `{}` is not in {place}", excerpt(package)),
             None => Ok(()),
         }
     }

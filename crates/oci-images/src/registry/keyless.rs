@@ -6,6 +6,7 @@
 //! Source: `protos/sigstore_trustroot.proto` and `protos/sigstore_rekor.proto` of sigstore/protobuf-specs; `docs/oid-info.md` of
 //! sigstore/fulcio; `pkg/cosign/verify.go` of sigstore/cosign.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -259,7 +260,12 @@ impl Identity {
 
 /// Returns bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// Whom a certificate was issued to, and who vouched for them.

@@ -25,11 +25,15 @@ pub struct RateLimit {
     next: Arc<Mutex<Option<Instant>>>,
 }
 
+/// The longest interval, so that no sum of intervals overflows.
+const LONGEST: Duration = Duration::from_hours(365 * 24);
+
 impl RateLimit {
-    /// Returns a limit of one call per interval on average, of which at most `burst` are made at once.
+    /// Returns a limit of one call per interval (at most a year) on average, of which at most `burst` are made at once.
     #[must_use]
     pub fn new(interval: Duration, burst: u32) -> Self {
-        Self { interval, burst: interval * burst.saturating_sub(1), next: Arc::default() }
+        let interval = interval.min(LONGEST);
+        Self { interval, burst: interval.saturating_mul(burst.saturating_sub(1)), next: Arc::default() }
     }
 
     /// Waits until the next call may be made; callers are served in their order.
@@ -37,10 +41,9 @@ impl RateLimit {
         let at = {
             let mut next = lock(&self.next);
             let now = Instant::now();
-            let earliest = now.checked_sub(self.burst).unwrap_or(now);
-            let at = next.map_or(earliest, |next| next.max(earliest));
-            *next = Some(at + self.interval);
-            at
+            let due = next.map_or(now, |next| next.max(now));
+            *next = Some(due + self.interval);
+            due.checked_sub(self.burst).unwrap_or(now)
         };
         sleep_until(at).await;
     }
@@ -69,5 +72,15 @@ mod tests {
             times.push(start.elapsed().as_secs());
         }
         assert_eq!(times, [0, 0, 0, 1, 2]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bursts_may_be_longer_than_the_machine_runs() {
+        let limit = RateLimit::new(Duration::MAX, u32::MAX);
+        let start = Instant::now();
+        for _ in 0..100 {
+            limit.acquire().await;
+        }
+        assert_eq!(start.elapsed(), Duration::ZERO);
     }
 }
