@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use memchr::memmem;
 
-use super::rule::Rule;
+use super::rule::{Rule, UNREAD_INPUT};
 use kube_yaml::{Position, Tree};
 use olm_model::report::suggest::did_you_mean;
 use olm_model::report::{Finding, Ignored, IgnoredBy, Lines, Severity};
@@ -30,17 +30,6 @@ use olm_model::{Bundle, Level};
 const MARKER: &str = "# bundle-tool:";
 /// The maximum number of comments in one file that are read.
 const MAX_COMMENTS: usize = 1000;
-
-/// The rules about input that could not be read: nothing else looks at it, so that they cannot be ignored.
-pub const UNREAD_INPUT: [&str; 7] = [
-    "catalog-field-invalid",
-    "catalog-file-invalid",
-    "catalog-key-duplicate",
-    "catalog-schema-missing",
-    "csv-undecodable",
-    "object-undecodable",
-    "yaml-syntax",
-];
 
 /// The rules about the comments themselves.
 const ABOUT_COMMENTS: [&str; 2] = ["ignore-invalid", "ignore-unused"];

@@ -53,14 +53,14 @@ mod workload;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
 
-pub use ignores::{Comment, Ignore, IgnoreComment, UNREAD_INPUT, comment};
+pub use ignores::{Comment, Ignore, IgnoreComment, comment};
 pub use inputs::{Extension, Settings};
 pub use kubernetes::names::{dns_label, dns_subdomain};
 pub use olm_model::Level;
 pub use openapi::{Crds, Outcome};
 pub use profile::Profile;
 pub use reporter::MAX_FINDINGS;
-pub use rule::Rule;
+pub use rule::{Rule, UNREAD_INPUT};
 
 use self::errors::ErrorReporter;
 use self::inputs::{Context, Csv};

@@ -13,6 +13,17 @@ use super::inputs::{
 };
 use super::reporter::{self, Reporter, RuleMeta};
 
+/// The rules about input that could not be read: nothing else looks at it, so that they cannot be ignored.
+pub const UNREAD_INPUT: [&str; 7] = [
+    "catalog-field-invalid",
+    "catalog-file-invalid",
+    "catalog-key-duplicate",
+    "catalog-schema-missing",
+    "csv-undecodable",
+    "object-undecodable",
+    "yaml-syntax",
+];
+
 /// One rule: its id, its documentation and its check.
 ///
 /// `bundle-tool explain` and the pages in `docs/rules/` print the documentation.
@@ -82,7 +93,7 @@ impl Rule {
             rejected_by,
             help: self.help,
             sources: self.sources,
-            can_be_ignored: !crate::ignores::UNREAD_INPUT.contains(&self.id),
+            can_be_ignored: !UNREAD_INPUT.contains(&self.id),
             example: examples::of(self.id),
         }
     }

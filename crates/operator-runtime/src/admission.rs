@@ -34,7 +34,7 @@
 //! ```
 
 use crate::controller::{Error, Invalid, Key};
-use crate::conversion::{self, CONVERT_PATH, Conversion, ConversionRequest};
+use crate::conversion::{self, CONVERT_PATH, Conversion, Converter};
 use crate::reviews;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -164,15 +164,12 @@ impl Decision {
 /// Decides about a request.
 type Decide = Arc<dyn Fn(Request, Client) -> BoxFuture<'static, Result<Decision, Error>> + Send + Sync>;
 
-/// Responds to a conversion request.
-type Respond = Arc<dyn Fn(&ConversionRequest<'_>) -> Vec<u8> + Send + Sync>;
-
 /// What a webhook does.
 #[derive(Clone)]
 pub(crate) enum Handler {
     Mutating(Decide),
     Validating(Decide),
-    Conversion(Respond),
+    Conversion(Converter),
 }
 
 /// A webhook of a kind.
@@ -257,11 +254,10 @@ impl Webhook {
         }
     }
 
-    /// Whether it converts objects of this group and kind.
-    pub(crate) fn converts(&self, group: &str, kind: &str) -> bool {
-        matches!(self.handler, Handler::Conversion(_))
-            && self.resource.group == group
-            && self.resource.kind == kind
+    /// Returns what converts objects of this group and kind, if it does.
+    pub(crate) fn converter(&self, group: &str, kind: &str) -> Option<&Converter> {
+        let Handler::Conversion(converter) = &self.handler else { return None };
+        (self.resource.group == group && self.resource.kind == kind).then_some(converter)
     }
 
     /// Returns its name in the webhook configuration, as in kubebuilder's scaffold, and with the group if that is needed.
@@ -281,7 +277,9 @@ impl Webhook {
     pub async fn respond(&self, client: &Client, review: &[u8]) -> Result<Vec<u8>, Error> {
         let decide = match &self.handler {
             Handler::Mutating(decide) | Handler::Validating(decide) => decide,
-            Handler::Conversion(_) => return Ok(conversion::respond(std::slice::from_ref(self), review)),
+            Handler::Conversion(_) => {
+                return Ok(conversion::respond(|group, kind| self.converter(group, kind), review));
+            }
         };
         let (uid, decision) = match parse(review) {
             Ok(request) => {

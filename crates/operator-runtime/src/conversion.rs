@@ -1,6 +1,5 @@
 //! Conversion between the versions of a kind: one version is the hub, every other one converts to it and back.
 
-use crate::admission::{Handler, Webhook};
 use crate::controller::{Error, Invalid};
 use crate::reviews;
 use kube::Resource;
@@ -142,10 +141,17 @@ fn head_of(object: &RawValue) -> ObjectHead {
     serde_json::from_str(object.get()).unwrap_or_default()
 }
 
+/// Returns the response to a request.
+pub(crate) type Converter = Arc<dyn Fn(&ConversionRequest<'_>) -> Vec<u8> + Send + Sync>;
+
 /// Returns the response to a review of `apiextensions.k8s.io/v1`, from the webhook of its kind.
 ///
 /// Conversions share one path: a review says which kind it is about, and all of its objects are of that kind.
-pub(crate) fn respond(webhooks: &[Webhook], review: &[u8]) -> Vec<u8> {
+/// `converter` returns what converts the objects of a group and a kind.
+pub(crate) fn respond<'c>(
+    converter: impl FnOnce(&str, &str) -> Option<&'c Converter>,
+    review: &[u8],
+) -> Vec<u8> {
     #[derive(Deserialize)]
     struct Review<'a> {
         #[serde(borrow)]
@@ -158,8 +164,7 @@ pub(crate) fn respond(webhooks: &[Webhook], review: &[u8]) -> Vec<u8> {
     let ObjectHead { api_version, kind, .. } =
         request.objects.first().map(|first| head_of(first)).unwrap_or_default();
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
-    let webhook = webhooks.iter().find(|webhook| webhook.converts(group, &kind));
-    let Some(Handler::Conversion(respond)) = webhook.map(|webhook| &webhook.handler) else {
+    let Some(respond) = converter(group, &kind) else {
         let message = format!("no conversion webhook for the kind `{kind}` of the group `{group}`");
         return response(&request.uid, Err(message));
     };
@@ -194,11 +199,13 @@ fn response(uid: &str, converted: Result<Vec<Box<RawValue>>, String>) -> Vec<u8>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admission::Webhook;
     use crate::testing::sample::{Cluster, old};
 
     fn respond(review: &Value) -> Value {
         let webhook = Webhook::conversion(Conversion::<Cluster>::new().spoke::<old::Cluster>());
-        let response = super::respond(&[webhook], review.to_string().as_bytes());
+        let converter = |group: &str, kind: &str| webhook.converter(group, kind);
+        let response = super::respond(converter, review.to_string().as_bytes());
         serde_json::from_slice::<Value>(&response).unwrap()["response"].clone()
     }
 

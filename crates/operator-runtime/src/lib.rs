@@ -28,7 +28,6 @@ pub mod labels;
 mod lock;
 pub mod manager;
 pub mod manifests;
-mod measure;
 pub mod metrics;
 mod operator;
 mod problem;

@@ -13,6 +13,7 @@ use super::templates::{self, Template};
 use super::{names, plugins, project};
 
 pub use super::adopt_metadata::Metadata;
+use super::adopt_metadata::join;
 
 /// The Makefile that packages the operator.
 pub const MAKEFILE: &str = "Makefile.bundle";
@@ -181,10 +182,6 @@ pub fn crds(found: &Found, source: &Source) -> String {
             there.unwrap_or(&"config/crd/bases").to_string()
         }
     }
-}
-
-pub(crate) fn join(directory: &str, name: &str) -> String {
-    if directory == "." { name.to_owned() } else { format!("{directory}/{name}") }
 }
 
 /// Returns a path as a word of a shell command in a Makefile.

@@ -45,7 +45,7 @@ impl Metadata {
         });
         let bundled = bundled.map(|path| text(path)).transpose()?.flatten().unwrap_or_default();
         let project = text(super::project::FILE)?.unwrap_or_default();
-        let chart = chart.map(|chart| super::adopt::join(chart, "Chart.yaml"));
+        let chart = chart.map(|chart| join(chart, "Chart.yaml"));
         let chart = chart.map(|path| text(&path)).transpose()?.flatten().unwrap_or_default();
         let cargo = text("Cargo.toml")?.and_then(|text| toml::from_str::<toml::Value>(&text).ok());
         let cargo = |key: &str| Some(cargo.as_ref()?.get("package")?.get(key)?.as_str()?.to_owned());
@@ -180,6 +180,10 @@ fn xml_text(xml: &str, path: &[&str]) -> Option<String> {
         }
     }
     None
+}
+
+pub(crate) fn join(directory: &str, name: &str) -> String {
+    if directory == "." { name.to_owned() } else { format!("{directory}/{name}") }
 }
 
 #[cfg(test)]

@@ -62,10 +62,15 @@ impl Unreadable {
 
 /// Returns whether a path leads through too many links.
 fn is_link_loop(error: &io::Error) -> bool {
-    #[cfg(feature = "fs")]
-    return crate::disk::sys::is_link_loop(error);
-    #[cfg(not(feature = "fs"))]
-    return error.kind() == ErrorKind::TooManyLinks;
+    #[cfg(all(feature = "fs", unix))]
+    let code = Some(rustix::io::Errno::LOOP.raw_os_error());
+    // `ERROR_CANT_RESOLVE_FILENAME`.
+    #[cfg(windows)]
+    let code = Some(1921);
+    // Only with the feature are files read.
+    #[cfg(not(any(all(feature = "fs", unix), windows)))]
+    let code = None;
+    code.is_some() && error.raw_os_error() == code
 }
 
 /// Reads a stream to its end if it is at most `limit` bytes long.

@@ -5,7 +5,7 @@ use super::tls::{self, Certificate};
 use crate::admission::{Handler, Webhook};
 use crate::conversion::{self, CONVERT_PATH};
 use crate::lock::lock;
-use crate::metrics::Metrics;
+use crate::metrics::{METRICS_PATH, Metrics};
 use axum::Router;
 use axum::body::{Bytes, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
@@ -26,8 +26,6 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
-/// Where the metrics are served.
-pub(crate) const METRICS_PATH: &str = "/metrics";
 /// The largest review: two objects of at most 1.5 MiB each, etcd's limit, and little else.
 const MAX_REVIEW_BYTES: usize = 4 * 1024 * 1024;
 /// Reviews of up to this size are not limited in number: the number of connections does that.
@@ -85,7 +83,12 @@ fn router(webhooks: &[Webhook], client: &Client) -> Router {
         router = router.route(&path, intake.clone().route(respond));
     }
     if !conversions.is_empty() {
-        let respond = move |review: Bytes| std::future::ready(Ok(conversion::respond(&conversions, &review)));
+        let respond = move |review: Bytes| {
+            std::future::ready(Ok(conversion::respond(
+                |group, kind| conversions.iter().find_map(|webhook| webhook.converter(group, kind)),
+                &review,
+            )))
+        };
         router = router.route(CONVERT_PATH, intake.route(respond));
     }
     router

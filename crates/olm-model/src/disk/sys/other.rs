@@ -83,10 +83,3 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
 pub(crate) fn special_name(_file_type: FileType) -> &'static str {
     "a special file"
 }
-
-/// Returns whether a path leads through too many links, which has no stable [`io::ErrorKind`].
-pub(crate) fn is_link_loop(error: &io::Error) -> bool {
-    /// `ERROR_CANT_RESOLVE_FILENAME` of Windows.
-    const CANNOT_RESOLVE: i32 = 1921;
-    error.raw_os_error() == Some(CANNOT_RESOLVE)
-}

@@ -153,11 +153,6 @@ pub(crate) fn special_name(file_type: FileType) -> &'static str {
     }
 }
 
-/// Returns whether a path leads through too many links (`ELOOP`), which has no stable [`io::ErrorKind`].
-pub(crate) fn is_link_loop(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
-}
-
 #[cfg(test)]
 impl Root {
     /// Resolves paths as on a system that cannot do it itself.

@@ -14,8 +14,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub use crate::measure::Measure;
+mod measure;
+
+pub use measure::Measure;
+pub(crate) use measure::drain;
 pub use prometheus_client;
+
+/// Where the metrics are served.
+pub(crate) const METRICS_PATH: &str = "/metrics";
 
 /// controller-runtime's buckets for the duration of a reconcile, in seconds.
 const RECONCILE_BOUNDS: [f64; 40] = [

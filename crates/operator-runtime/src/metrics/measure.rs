@@ -1,6 +1,6 @@
 //! Runs and measures controllers of plain kube-rs.
 
-use crate::metrics::{ControllerMetrics, ReconcileResult};
+use super::{ControllerMetrics, ReconcileResult};
 use futures::future::BoxFuture;
 use futures::{FutureExt, Stream, StreamExt};
 use kube::runtime::controller::{Action, Error};
