@@ -1,6 +1,6 @@
 //! The bundles that commands read: from directories, layouts, archives, registries and standard input.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -10,6 +10,7 @@ use tempfile::NamedTempFile;
 use super::images::{Location, RegistryArgs};
 use super::runtime::SharedRuntime;
 use super::stdin;
+use crate::terminal::{NOTE, messages};
 use olm_model::Bundle;
 use olm_model::disk;
 use olm_model::disk::bundle::ReadError;
@@ -81,8 +82,8 @@ pub(crate) fn targets(reference: &str) -> Result<Vec<ValidateInput>> {
     }
     if let Some(bundle) = bundle_of_project(path) {
         writeln!(
-            io::stderr(),
-            "note: {reference} is the root of a project: reading its bundle {}",
+            messages(),
+            "{NOTE} {reference} is the root of a project: reading its bundle {}",
             bundle.display()
         )?;
         return Ok(vec![ValidateInput::Directory(bundle.display().to_string())]);

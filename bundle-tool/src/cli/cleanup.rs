@@ -72,7 +72,7 @@ impl Cleanup {
         match result {
             Ok(()) => {}
             Err(Failure::Blocked(problem)) => {
-                print_problem(&mut stderr().lock(), ERROR, &problem, "")?;
+                print_problem(&mut stderr(), ERROR, &problem, "")?;
                 bail!("{} was not removed completely; run the same command again to continue", self.package);
             }
             Err(failure) => return Err(failure.into()),

@@ -1,6 +1,6 @@
 //! What commands that use a cluster have in common: how it is reached, and how progress and problems are printed.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::images::duration;
 use super::report::terminal_width;
-use crate::terminal::{ERROR, HELP, NOTE, Styled, stderr};
+use crate::terminal::{ERROR, HELP, NOTE, Styled, messages, shows_progress, stderr};
 use kube_yaml::text::printable;
 use olm_cluster::install::{Failure, Report};
 use olm_cluster::{Cluster, Deadline, Diagnosis};
@@ -141,17 +141,17 @@ pub(crate) struct Printer {
 
 impl Printer {
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), live: io::stderr().is_terminal(), is_open: false }
+        Self { started: Instant::now(), live: shows_progress(), is_open: false }
     }
 
     /// Prints a step.
     pub(crate) fn step(&mut self, text: &str) {
         let seconds = self.started.elapsed().as_secs_f64();
         let text = printable(text);
-        let mut out = io::stderr().lock();
+        let mut out = messages();
         // Nothing is left to do where standard error is closed.
         let _ = if self.live {
-            let width = terminal_width(&out).unwrap_or(WIDTH).saturating_sub(10);
+            let width = terminal_width(&io::stderr()).unwrap_or(WIDTH).saturating_sub(10);
             let short: String = text.chars().take(width).collect();
             write!(out, "\r\x1b[2K{seconds:6.1} s  {short}").and_then(|()| out.flush())
         } else {
@@ -166,7 +166,7 @@ impl Printer {
             Report::Progress(progress) => self.step(&format!("{}: {}", progress.stage, progress.text)),
             Report::Note(note) => {
                 self.finish();
-                let _ = writeln!(stderr(), "{NOTE} {}", printable(note));
+                let _ = writeln!(messages(), "{NOTE} {}", printable(note));
             }
         }
     }
@@ -174,7 +174,7 @@ impl Printer {
     /// Ends the line that changes.
     pub(crate) fn finish(&mut self) {
         if std::mem::take(&mut self.is_open) {
-            let _ = writeln!(io::stderr());
+            let _ = writeln!(messages());
         }
     }
 }
@@ -211,13 +211,13 @@ pub(crate) fn print_problem(
 
 /// Prints problems to standard error.
 pub(crate) fn print_problems(label: Styled<&str>, problems: &[Diagnosis]) -> io::Result<()> {
-    let mut out = stderr().lock();
+    let mut out: Box<dyn Write> = if label.1 == NOTE.1 { Box::new(messages()) } else { Box::new(stderr()) };
     problems.iter().try_for_each(|problem| print_problem(&mut out, label, problem, ""))
 }
 
 /// Prints to standard error why an operator is not installed.
 pub(crate) fn print_failure(failure: &Failure) -> io::Result<()> {
-    let mut out = stderr().lock();
+    let mut out = stderr();
     match failure {
         Failure::Diagnosis { problem, log } => print_problem(&mut out, ERROR, problem, log),
         Failure::Timeout { problems, .. } => {

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::exit::Exit;
 use super::scaffold::{Common, Workspace, finish, runtime_in};
-use crate::terminal::{NOTE, stderr};
+use crate::terminal::{NOTE, messages};
 use operator_scaffold::Runtime;
 use operator_scaffold::merge::Existing;
 
@@ -50,7 +50,7 @@ impl Edit {
             project.set_multigroup(multigroup)?;
         }
         if project == workspace.project {
-            writeln!(stderr(), "{NOTE} the project already has these settings")?;
+            writeln!(messages(), "{NOTE} the project already has these settings")?;
             return Ok(Exit::Success);
         }
         finish(&workspace.apply(&project, Existing::Reject, &self.common)?)

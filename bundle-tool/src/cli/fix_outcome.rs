@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use anyhow::Result;
 use similar::TextDiff;
 
-use crate::terminal::{ADDED, HEADING, PLACE, REMOVED, Styled, stderr, stdout};
+use crate::terminal::{ADDED, HEADING, PLACE, REMOVED, Styled, messages, stdout};
 use clap::builder::styling::Style;
 use kube_yaml::text::{counted, printable, printable_lines};
 
@@ -51,7 +51,7 @@ impl FixOutcome {
 
     /// Prints what was fixed to standard error.
     pub(crate) fn print_summary(&self, directory: &str, is_diff: bool) -> Result<()> {
-        let mut out = stderr().lock();
+        let mut out = messages();
         let directory = directory.trim_end_matches('/');
         for (file, rule, title) in &self.done {
             writeln!(out, "{}: {rule}: {}", printable(&format!("{directory}/{file}")), printable(title))?;

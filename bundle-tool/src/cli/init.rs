@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 use super::exit::Exit;
 use super::lock::lock;
 use super::scaffold::{ProjectFiles, directory_name, report, runtime_in, write};
+use crate::terminal::messages;
 use olm_model::disk::file;
 use olm_model::disk::walk;
 use olm_model::disk::walk::{Entry, Kind, walk};
@@ -72,9 +73,6 @@ pub(crate) struct Init {
     /// Directory of the project
     #[arg(long, value_name = "DIR", default_value = ".")]
     project_dir: PathBuf,
-    /// Print warnings and errors only
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -88,7 +86,7 @@ enum LicenseArg {
 impl Init {
     pub(crate) fn run(self) -> Result<Exit> {
         if let Some(directory) = &self.from {
-            return super::init_from::run(directory, self.project_name.as_deref(), self.quiet);
+            return super::init_from::run(directory, self.project_name.as_deref());
         }
         let project = self.project()?;
         if !self.skip_cargo_version_check {
@@ -107,13 +105,8 @@ impl Init {
         let mut plan = merge::plan(&Files::new(), &files, Existing::Reject, |path| there.text(path))?;
         let vendored = vendor::follow(&mut plan, &vendor::Digests::new(), &copies, |path| there.bytes(path))?;
         write(&mut lock, &there, &project, files, vendored, &plan)?;
-        if !self.quiet {
-            report(&plan, &self.project_dir)?;
-            writeln!(
-                io::stderr(),
-                "next: bundle-tool create api --group GROUP --version v1alpha1 --kind KIND"
-            )?;
-        }
+        report(&plan, &self.project_dir)?;
+        writeln!(messages(), "next: bundle-tool create api --group GROUP --version v1alpha1 --kind KIND")?;
         Ok(Exit::Success)
     }
 

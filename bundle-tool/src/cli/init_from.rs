@@ -12,6 +12,7 @@ use super::exit::Exit;
 use super::generate::new_base;
 use super::lock::lock;
 use super::scaffold::directory_name;
+use crate::terminal::messages;
 use olm_model::disk::Directory;
 use olm_model::disk::walk::{Kind, Options, WalkError};
 use olm_model::read::Unreadable;
@@ -29,7 +30,7 @@ const FOREIGN: &[&str] = &["build", "node_modules", "target", "testdata", "vendo
 /// The directory of the base CSV.
 const BASES: &str = "config/manifests/bases";
 
-pub(crate) fn run(directory: &Path, name: Option<&str>, quiet: bool) -> Result<Exit> {
+pub(crate) fn run(directory: &Path, name: Option<&str>) -> Result<Exit> {
     let found = detect(directory)?;
     let name = match name.map(str::to_owned).or_else(|| found.metadata.name.clone()) {
         Some(name) => name,
@@ -63,13 +64,11 @@ pub(crate) fn run(directory: &Path, name: Option<&str>, quiet: bool) -> Result<E
         output.file(path.as_str(), None::<&[u8]>, bytes.as_slice());
     }
     lock.write(&output)?;
-    if !quiet {
-        let mut err = io::stderr().lock();
-        for path in tree.keys() {
-            writeln!(err, "{:>9} {}", "write", directory.join(path).display())?;
-        }
-        writeln!(err, "next: make -C {} -f {} bundle", directory.display(), adopt::MAKEFILE)?;
+    let mut err = messages();
+    for path in tree.keys() {
+        writeln!(err, "{:>9} {}", "write", directory.join(path).display())?;
     }
+    writeln!(err, "next: make -C {} -f {} bundle", directory.display(), adopt::MAKEFILE)?;
     Ok(Exit::Success)
 }
 

@@ -8,7 +8,7 @@ use anyhow::Result;
 use atomic_files::DirectoryLock;
 
 use super::signals;
-use crate::terminal::{NOTE, stderr};
+use crate::terminal::{NOTE, messages};
 use kube_yaml::text::counted;
 
 /// How long to wait for another process that writes to the same directory.
@@ -21,11 +21,11 @@ pub(crate) fn lock(directory: &Path) -> Result<DirectoryLock> {
     let lock = DirectoryLock::acquire(directory, LOCK_WAIT, |path| {
         // A message that cannot be printed stops nothing.
         let _ =
-            writeln!(stderr(), "{NOTE} waiting for another process that is writing to {}", path.display());
+            writeln!(messages(), "{NOTE} waiting for another process that is writing to {}", path.display());
     })?;
     if !lock.restored().is_empty() {
         writeln!(
-            stderr(),
+            messages(),
             "{NOTE} reverted {} in {} that a process had begun to write before it was killed",
             counted(lock.restored().len(), "file"),
             directory.display()
@@ -33,7 +33,7 @@ pub(crate) fn lock(directory: &Path) -> Result<DirectoryLock> {
     }
     if !lock.is_exclusive() {
         writeln!(
-            stderr(),
+            messages(),
             "{NOTE} the file system of {} does not support locks; do not write to it from two processes at once",
             directory.display()
         )?;

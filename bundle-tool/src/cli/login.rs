@@ -9,7 +9,7 @@ use oci_images::registry::{self, Credentials, Repository, Resolver};
 use super::exit::Exit;
 use super::images::RegistryArgs;
 use super::runtime::runtime;
-use crate::terminal::{WARNING, stderr};
+use crate::terminal::{WARNING, messages, stderr};
 use olm_cluster::Address;
 
 /// The maximum size of a password in bytes. Tokens of cloud providers have a few thousand.
@@ -92,11 +92,10 @@ impl Login {
         let credentials = Credentials::basic(&username, password);
         let login = runtime()?.block_on(registry::log_in(host, credentials, &registries.options()))?;
         let stored = Resolver::from_env().log_in(&scope, &username, password)?;
-        let mut out = stderr().lock();
         if login == registry::Login::NotRequired {
-            writeln!(out, "{WARNING} {host} does not ask for a login; the password was not verified")?;
+            writeln!(stderr(), "{WARNING} {host} does not ask for a login; the password was not verified")?;
         }
-        writeln!(out, "Logged in to {scope}; stored in {stored}")?;
+        writeln!(messages(), "Logged in to {scope}; stored in {stored}")?;
         Ok(Exit::Success)
     }
 }
@@ -110,7 +109,7 @@ impl Logout {
                 "not logged in to {scope}; `bundle-tool auth explain {scope}/NAME` shows which files are read"
             );
         }
-        let mut out = stderr().lock();
+        let mut out = messages();
         for stored in removed {
             writeln!(out, "Removed the login for {scope} from {stored}")?;
         }

@@ -16,7 +16,7 @@ use super::exit::Exit;
 use super::format::{Formats, OutputOption};
 use super::images::{Location, RegistryArgs};
 use super::runtime::{SharedRuntime, runtime};
-use crate::terminal::{NOTE, stderr};
+use crate::terminal::{NOTE, messages, stderr};
 use kube_yaml::text::{counted, printable, write_json};
 use olm_catalog::validate::{heads, resolve};
 use olm_cluster::kinds;
@@ -103,7 +103,7 @@ impl Migrate {
         if is_package && Path::new(&self.target).exists() {
             let target = &self.target;
             writeln!(
-                stderr(),
+                messages(),
                 "{NOTE} planning for the installed package `{target}`; to plan for the path, pass `./{target}`"
             )?;
         }
@@ -114,7 +114,7 @@ impl Migrate {
             Output::Yaml => {
                 // On a terminal and in a log, the reason why there is no manifest.
                 for plan in plans.iter().filter(|plan| !plan.movable) {
-                    blockers(plan, &mut stderr().lock())?;
+                    blockers(plan, &mut stderr())?;
                 }
                 out.write_all(yaml(&plans).as_bytes())?;
             }

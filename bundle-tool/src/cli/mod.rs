@@ -86,6 +86,7 @@ pub use exit::Exit;
 use exit::{is_broken_pipe, print_error};
 
 use crate::terminal::HEADING;
+use olm_report::text::Verbosity;
 
 /// Build, check, publish and install Kubernetes operators with OLM
 #[derive(Debug, Parser)]
@@ -101,8 +102,25 @@ struct Cli {
         hide_possible_values = true
     )]
     color: crate::terminal::Color,
+    /// Print only results, warnings and errors: no summary, notes or progress
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Also print each request to registries and clusters, and findings that are folded, informational or ignored
+    #[arg(long, short, global = true)]
+    verbose: bool,
     #[command(subcommand)]
     command: Command,
+}
+
+impl Cli {
+    /// Makes the choice of `--quiet` and `--verbose` that of the whole program.
+    fn apply_verbosity(&self) {
+        crate::terminal::set_verbosity(match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        });
+    }
 }
 
 /// The groups of commands in the help, in its order. Each command is in one of them.
@@ -468,6 +486,7 @@ pub fn main() -> ExitCode {
         Err(error) => other_tool(error, &arguments).exit(),
     };
     cli.color.apply();
+    cli.apply_verbosity();
     let result = match cli.command {
         Command::OperatorSdk(command) => return command.run(),
         Command::Opm(command) => return command.run(),
@@ -529,7 +548,9 @@ fn limit_threads() {
 fn run_native(arguments: &[std::ffi::OsString]) -> anyhow::Result<Exit> {
     let name = std::ffi::OsString::from("bundle-tool");
     let cli = Cli::try_parse_from(std::iter::once(&name).chain(arguments));
-    run(cli.map_err(|error| anyhow::anyhow!(clap_message(&error)))?.command)
+    let cli = cli.map_err(|error| anyhow::anyhow!(clap_message(&error)))?;
+    cli.apply_verbosity();
+    run(cli.command)
 }
 
 /// Returns the native command with a path. `--version` is the program itself.

@@ -20,7 +20,7 @@ const MAX_SKIPPED: usize = 5;
 
 /// Names files that were skipped: what is wrong may be in one of them.
 fn warn_of(skipped: &[read::manifests::ManifestError]) -> io::Result<()> {
-    let mut err = stderr().lock();
+    let mut err = stderr();
     for error in skipped.iter().take(MAX_SKIPPED) {
         writeln!(err, "{WARNING} skipped a file: {}", printable(&shortened(&with_causes(error), 500)))?;
     }

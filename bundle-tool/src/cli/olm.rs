@@ -14,7 +14,7 @@ use super::format::{Format, OutputOption};
 use super::images::duration;
 use super::migrate::Migrate;
 use super::runtime::runtime;
-use crate::terminal::{NOTE, stderr};
+use crate::terminal::{NOTE, messages};
 use kube_yaml::text::{printable, write_json};
 use olm_cluster::olm;
 use olm_cluster::olm::{Mirror, Options, Prepared, Status};
@@ -264,7 +264,7 @@ impl Uninstall {
         let namespace = Some(&*status.namespace).filter(|name| !name.is_empty());
         if namespace.is_none() && !is_gone {
             writeln!(
-                stderr(),
+                messages(),
                 "{NOTE} the cluster has no deployment of OLM, so its namespace is unknown and is not removed"
             )?;
         }

@@ -25,7 +25,7 @@ use super::bundles::bundle_of_project;
 use super::exit::Exit;
 use super::runtime::runtime;
 use super::signals::Signals;
-use crate::terminal::stderr;
+use crate::terminal::messages;
 use kube_yaml::text::printable;
 use olm_model::disk::Directory;
 use olm_model::disk::file;
@@ -157,7 +157,7 @@ async fn serve(site: Arc<Site>, port: u16) -> Result<Exit> {
     writeln!(out, "http://{}/", server.address()?)?;
     out.flush()?;
     drop(out);
-    writeln!(stderr(), "previewing {shown}; press Ctrl-C to stop")?;
+    writeln!(messages(), "previewing {shown}; press Ctrl-C to stop")?;
     let answer = move |request: Request<RequestBody>| {
         let site = Arc::clone(&site);
         async move {

@@ -1,12 +1,13 @@
 //! The progress of transfers on standard error: a bar on a terminal, and otherwise a line for each that took long.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use oci_images::registry::{Progress, ProgressSink};
 
+use crate::terminal::{messages, shows_progress};
 use kube_yaml::text::{counted, printable};
 
 /// How long a transfer must take to be reported in a log.
@@ -15,7 +16,7 @@ const REPORTED: Duration = Duration::from_secs(10);
 /// Returns the progress of a transfer, such as `pushing quay.io/example/app:v1`, which is shown until its last clone is dropped.
 pub(crate) fn progress(what: impl Into<String>) -> Progress {
     let what = what.into();
-    if !io::stderr().is_terminal() {
+    if !shows_progress() {
         return Progress::new(Line {
             what,
             begin: Instant::now(),
@@ -42,7 +43,7 @@ pub(crate) struct ManyProgress {
 impl ManyProgress {
     /// Returns the progress of `all` transfers, such as `mirroring`.
     pub(crate) fn new(what: &str, all: usize) -> Self {
-        let bar = io::stderr().is_terminal().then(|| ProgressBar::new(0));
+        let bar = shows_progress().then(|| ProgressBar::new(0));
         let template = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
         if let (Some(bar), Ok(style)) = (&bar, ProgressStyle::with_template(template)) {
             bar.set_style(style);
@@ -121,7 +122,7 @@ impl Drop for Line {
         let (done, total) = (*self.done.get_mut(), *self.total.get_mut());
         if let Some(line) = line(&self.what, done, total, self.begin.elapsed()) {
             // Nothing depends on it.
-            let _ = writeln!(io::stderr(), "{}", printable(&line));
+            let _ = writeln!(messages(), "{}", printable(&line));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How commands render bundles into blobs: from where, and in which form.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use super::bundles;
 use super::images::{Location, RegistryArgs};
 use super::runtime::SharedRuntime;
+use crate::terminal::messages;
 use kube_yaml::text::{counted, printable};
 use olm_catalog::template::Rendered;
 use olm_catalog::{Omitted, RenderError};
@@ -94,7 +95,7 @@ impl Rendering {
                 omitted.add(found);
             }
             writeln!(
-                io::stderr(),
+                messages(),
                 "omitted {} from {}: alm-examples of {}, descriptors and resources of {}",
                 counted(omitted.bytes, "byte"),
                 counted(omitted.bundles, "bundle"),

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::outputs::resolved;
 use crate::sys::AsStream;
-use crate::terminal::has_color;
+use crate::terminal::{has_color, stderr, verbosity};
 use olm_model::file::{MANIFESTS, METADATA};
 use olm_model::report;
 use olm_model::report::{BundleReport, CatalogReport, UnreadBundle};
@@ -28,12 +28,6 @@ pub(crate) struct ReportOptions {
     /// Write another report to a file, such as sarif=findings.sarif (repeatable)
     #[arg(long, value_name = "FORMAT=PATH")]
     output_file: Vec<OutputFile>,
-    /// Print only errors, without warnings and without a summary
-    #[arg(long, short, conflicts_with = "verbose")]
-    quiet: bool,
-    /// Print all findings of each rule, and informational and ignored findings
-    #[arg(long, short)]
-    verbose: bool,
 }
 
 /// The formats of findings.
@@ -101,23 +95,15 @@ impl ReportOptions {
         (self.output == ReportFormat::Text).then(|| Style {
             color: has_color(&io::stdout()),
             width: terminal_width(&io::stdout()),
-            verbosity: self.verbosity(),
+            verbosity: verbosity(),
         })
-    }
-
-    fn verbosity(&self) -> Verbosity {
-        match (self.quiet, self.verbose) {
-            (true, _) => Verbosity::Quiet,
-            (_, true) => Verbosity::Verbose,
-            _ => Verbosity::Normal,
-        }
     }
 
     /// Prints what was found, and writes it to the files.
     pub(crate) fn print(&self, run: &Run<'_>) -> Result<()> {
         for OutputFile { format, path } in &self.output_file {
             let mut bytes = Vec::new();
-            let style = Style { verbosity: self.verbosity(), ..Style::default() };
+            let style = Style { verbosity: verbosity(), ..Style::default() };
             print(*format, run, style, &mut bytes)?;
             atomic_files::file(path, &bytes)
                 .with_context(|| format!("failed to write {}", path.display()))?;
@@ -229,7 +215,7 @@ pub(crate) fn check_bundle(bundle: &Bundle, selection: &olm_rules::Selection) ->
 pub(crate) fn print_errors(subjects: &[Subject<'_>]) -> io::Result<()> {
     let color = has_color(&io::stderr());
     let style = Style { color, width: terminal_width(&io::stderr()), verbosity: Verbosity::Normal };
-    let mut out = io::stderr().lock();
+    let mut out = stderr();
     for subject in subjects {
         out.write_all(text::diagnostics(subject, style).as_bytes())?;
     }

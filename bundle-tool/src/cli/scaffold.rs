@@ -13,7 +13,7 @@ use super::exit::Exit;
 use super::git;
 use super::lock::lock;
 use super::outputs::resolved;
-use crate::terminal::{WARNING, stderr};
+use crate::terminal::{WARNING, messages, stderr};
 use olm_model::disk::file;
 use olm_model::read::{MAX_FILE_SIZE, Unreadable};
 use operator_scaffold::merge;
@@ -32,9 +32,6 @@ pub(crate) struct Common {
     /// Change files that have uncommitted changes
     #[arg(long)]
     pub(crate) allow_dirty: bool,
-    /// Print warnings and errors only
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
 }
 
 /// The files of a project, with a record of what was read of each.
@@ -142,9 +139,7 @@ impl Workspace {
             plan.files.insert(to.path.clone(), text);
         }
         write(&mut self.lock, files, project, new, vendored, &plan)?;
-        if !common.quiet {
-            report(&plan, &self.directory)?;
-        }
+        report(&plan, &self.directory)?;
         Ok(plan)
     }
 
@@ -340,7 +335,7 @@ pub(crate) fn write(
 
 /// Prints what was done to which file; of the copy of the runtime, how many files were written.
 pub(crate) fn report(plan: &Plan, directory: &Path) -> Result<()> {
-    let mut err = io::BufWriter::new(stderr().lock());
+    let mut err = io::BufWriter::new(messages());
     let is_vendored = |path: &String| Path::new(path).starts_with(vendor::DIRECTORY);
     for path in plan.files.keys().filter(|path| !is_vendored(path)) {
         let done = if plan.conflicts.contains(path) {

@@ -16,7 +16,7 @@ use super::outputs::require_outside;
 use super::runtime::runtime;
 use super::signals::Signals;
 use crate::sys::open_existing;
-use crate::terminal::{WARNING, stderr};
+use crate::terminal::{WARNING, messages, stderr};
 use catalog_server::{CatalogState, Index, IndexError, Protocol, Server, is_catalog_name, load, probe};
 use kube_yaml::text::{counted, printable, with_causes};
 use olm_model::disk::walk;
@@ -187,7 +187,7 @@ impl Serve {
         }
         out.flush()?;
         drop(out);
-        writeln!(stderr(), "serving {contents}")?;
+        writeln!(messages(), "serving {contents}")?;
         signals
             .serve("calls", |stop| async move {
                 let stop = stop.shared();
@@ -240,13 +240,13 @@ impl Serve {
             let (directory, site) = (self.directory.clone(), self.site().map(str::to_owned));
             let served =
                 tokio::task::spawn_blocking(move || load::snapshot(&directory, None, site.as_deref())).await;
-            let mut error = stderr().lock();
+            let mut error = stderr();
             // Nothing is left to do where standard error is closed.
             let _ = match served {
                 Ok(Ok(served)) => {
                     let contents = contents(served.catalog.counts());
                     state.replace(served);
-                    writeln!(error, "the catalog has changed: serving {contents}")
+                    writeln!(messages(), "the catalog has changed: serving {contents}")
                 }
                 Ok(Err(failure)) => {
                     state.rejected();

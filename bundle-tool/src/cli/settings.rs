@@ -214,7 +214,7 @@ impl Selections {
         let read = self.read.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut files: Vec<_> = read.into_iter().collect();
         files.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut out = stderr().lock();
+        let mut out = stderr();
         let suites = self.enabled.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
         let any = Selection { suites, ..Selection::default() };
         for (id, level) in self.levels.iter().filter(|(_, level)| *level != Level::Allow) {

@@ -1,12 +1,13 @@
 //! `bundle-tool update`: merges this version's scaffold into a project.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
 
 use super::exit::Exit;
 use super::scaffold::{Common, Workspace, finish};
+use crate::terminal::messages;
 use operator_scaffold::merge::Existing;
 
 #[derive(Debug, Args)]
@@ -24,8 +25,8 @@ impl Update {
         let workspace = Workspace::open(&self.common.project_dir)?;
         let project = workspace.project.clone();
         let plan = workspace.apply(&project, Existing::Mark, &self.common)?;
-        if plan.is_empty() && !self.common.quiet {
-            writeln!(io::stderr(), "the scaffold is up to date")?;
+        if plan.is_empty() {
+            writeln!(messages(), "the scaffold is up to date")?;
         }
         finish(&plan)
     }

@@ -23,6 +23,7 @@ use super::report::{ReportOptions, Run};
 use super::runtime::SharedRuntime;
 use super::selection::list_optional;
 use super::settings::{RuleArgs, Selections};
+use crate::terminal::{messages, shows_progress};
 use olm_model::Bundle;
 use olm_model::disk;
 use olm_model::disk::walk;
@@ -190,7 +191,7 @@ impl Validate {
                 Err(error) => print_error(&error)?,
                 Ok(_) => {}
             }
-            writeln!(io::stderr(), "waiting for changes; press Ctrl-C to stop")?;
+            writeln!(messages(), "waiting for changes; press Ctrl-C to stop")?;
             let mut failures = 0;
             loop {
                 std::thread::sleep(INTERVAL);
@@ -356,7 +357,7 @@ fn failed(name: &str, error: &anyhow::Error, unreadable: &mut Vec<UnreadBundle>)
 
 /// Returns a progress bar, which is hidden for few bundles and without a terminal.
 fn progress(count: usize) -> ProgressBar {
-    if count < MIN_PROGRESS || !io::stderr().is_terminal() {
+    if count < MIN_PROGRESS || !shows_progress() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(count as u64);

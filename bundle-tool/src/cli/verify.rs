@@ -94,12 +94,12 @@ impl Verify {
         if !verified.is_empty() {
             return Ok(Exit::Success);
         }
-        let mut stderr = stderr();
+        let mut out = stderr();
         if problems.is_empty() {
-            writeln!(stderr, "{ERROR} {digest} is not signed")?;
+            writeln!(out, "{ERROR} {digest} is not signed")?;
         }
         for problem in problems {
-            writeln!(stderr, "{ERROR} {digest} {}", printable(&problem.to_string()))?;
+            writeln!(out, "{ERROR} {digest} {}", printable(&problem.to_string()))?;
         }
         Ok(Exit::Findings)
     }

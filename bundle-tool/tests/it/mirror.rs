@@ -236,7 +236,7 @@ fn layout_is_pushed_as_a_whole_without_the_first_registry() {
     let catalog = "quay.io/example/catalog:latest";
     let early = ["mirror", catalog, "--to", "oci:carried", "--manifests-dir", "sets"];
     let error = failure(&run(directory, &early));
-    assert!(error.contains("pass it with --manifests-registry"), "{error}");
+    assert!(error.contains("requires --manifests-registry"), "{error}");
     assert!(!directory.join("carried").exists());
     stdout(&run(directory, &early[..4]));
     assert_eq!(source.stop(), Some(0));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
@@ -14,6 +14,7 @@ use kube::core::Request;
 use kube::core::params::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, Config};
 use serde_json::Value;
+use tracing::debug;
 
 use super::credentials::{self, Address, Credentials, Secrets};
 use super::kinds::Kind;
@@ -507,6 +508,8 @@ impl Cluster {
         if let Some(header) = header {
             request.headers_mut().insert(AUTHORIZATION, header);
         }
+        let name = format!("{} {}", request.method(), secrets.mask(&request.uri().to_string()));
+        let begin = Instant::now();
         let exchange = async {
             let response = self
                 .client
@@ -514,6 +517,7 @@ impl Cluster {
                 .await
                 .map_err(|error| unreachable(transport_cause(&error)))?;
             let status = response.status();
+            debug!("{name}: {status} after {} ms", begin.elapsed().as_millis());
             let body = Limited::new(response.into_body(), MAX_RESPONSE).collect().await;
             let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
                 Some(_) => Error::Response {

@@ -1,7 +1,7 @@
 //! `bundle-tool catalog add`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,6 +18,7 @@ use crate::cli::images::{Location, RegistryArgs, image_name};
 use crate::cli::lock::lock;
 use crate::cli::report::print_errors;
 use crate::cli::runtime::SharedRuntime;
+use crate::terminal::{ERROR, stderr};
 use kube_yaml::Path as FieldPath;
 use olm_catalog::validate::{Blob, decode};
 use olm_catalog::{DefaultChannel, PackageBlob};
@@ -339,8 +340,8 @@ fn check_bundles(added: &[Added]) -> Result<bool> {
     }
     print_errors(&reports.iter().map(Subject::from).collect::<Vec<_>>())?;
     writeln!(
-        io::stderr(),
-        "error: opm rejects the bundle and the catalog was not written; pass --no-validate to write it anyway"
+        stderr(),
+        "{ERROR} opm rejects the bundle and the catalog was not written; pass --no-validate to write it anyway"
     )?;
     Ok(false)
 }

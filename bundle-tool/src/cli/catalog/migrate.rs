@@ -1,7 +1,7 @@
 //! `bundle-tool catalog migrate`.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -16,6 +16,7 @@ use crate::cli::lock::lock;
 use crate::cli::render::{self, Output};
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
+use crate::terminal::messages;
 use kube_yaml::text::counted;
 use olm_catalog::validate::Blob;
 use olm_model::names::check_label;
@@ -87,7 +88,7 @@ impl Migrate {
         if !store.write(&mut lock, path, files, self.no_validate)? {
             return Ok(Exit::Findings);
         }
-        writeln!(io::stderr(), "migrated {}", counted(count, "bundle"))?;
+        writeln!(messages(), "migrated {}", counted(count, "bundle"))?;
         Ok(Exit::Success)
     }
 

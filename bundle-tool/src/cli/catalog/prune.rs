@@ -1,7 +1,7 @@
 //! `bundle-tool catalog prune`.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use super::store::{Change, Changed, MAX_FILE_SIZE, Store, check_target};
 use super::validate::{Next, check, validate};
 use crate::cli::exit::Exit;
 use crate::cli::lock::lock;
+use crate::terminal::{NOTE, messages};
 use kube_yaml::text::{counted, printable};
 use olm_catalog::prune::{Keep, Kept, prune};
 use olm_catalog::validate::{Blob, Packages, resolve};
@@ -232,18 +233,18 @@ fn report(store: &Store, kept: &BTreeMap<&str, Kept<'_>>, changes: &BTreeMap<usi
     let all = bundles().count();
     let left = bundles().filter(|(index, _)| !changes.contains_key(index)).count();
     let packages = counted(kept.len(), "package");
-    writeln!(io::stderr(), "kept {left} of {} in {packages}", counted(all, "bundle"))?;
+    writeln!(messages(), "kept {left} of {} in {packages}", counted(all, "bundle"))?;
     Ok(())
 }
 
 /// Names what is kept without having been chosen.
 fn report_between(kept: &BTreeMap<&str, Kept<'_>>) -> Result<()> {
-    let mut out = io::stderr().lock();
+    let mut out = messages();
     for (package, kept) in kept {
         for (channel, bundle) in &kept.between {
             writeln!(
                 out,
-                "note: {} of channel {} in package {} is also kept: an upgrade path between other bundles leads through it",
+                "{NOTE} {} of channel {} in package {} is also kept: an upgrade path between other bundles leads through it",
                 printable(bundle),
                 printable(channel),
                 printable(package)

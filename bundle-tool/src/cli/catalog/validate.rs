@@ -1,7 +1,7 @@
 //! `bundle-tool catalog validate`.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use crate::cli::exit::{Exit, print_error};
 use crate::cli::images::RegistryArgs;
 use crate::cli::report::{ReportOptions, Run, print_errors};
 use crate::cli::settings::LevelOptions;
+use crate::terminal::{ERROR, stderr};
 use olm_catalog::validate;
 use olm_model::disk::file;
 use olm_model::kubernetes::Minor;
@@ -134,8 +135,8 @@ pub(crate) fn print_invalid(report: &CatalogReport, next: Next) -> Result<()> {
         Next::Push => ("pushed", "push"),
     };
     writeln!(
-        io::stderr(),
-        "error: the catalog is invalid and was not {done}; pass --no-validate to {verb} it anyway"
+        stderr(),
+        "{ERROR} the catalog is invalid and was not {done}; pass --no-validate to {verb} it anyway"
     )?;
     Ok(())
 }

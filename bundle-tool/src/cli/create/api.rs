@@ -8,7 +8,7 @@ use clap::Args;
 use crate::cli::exit::Exit;
 use crate::cli::images::between;
 use crate::cli::scaffold::{Common, Workspace, finish};
-use crate::terminal::{HELP, NOTE, stderr};
+use crate::terminal::{HELP, NOTE, messages};
 use operator_scaffold::merge::Existing;
 use operator_scaffold::{DeployImage, Error, Resource, Webhooks, names, plugins};
 
@@ -113,8 +113,8 @@ impl Api {
             project.add_controller(&resource)?;
         }
         let plan = workspace.apply(&project, Existing::Reject, &self.common)?;
-        if !self.common.quiet && plan.conflicts.is_empty() {
-            let mut err = stderr().lock();
+        if plan.conflicts.is_empty() {
+            let mut err = messages();
             if is_version && is_converted {
                 writeln!(
                     err,

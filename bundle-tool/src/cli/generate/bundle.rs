@@ -17,6 +17,7 @@ use super::{files, manifests::project};
 use crate::cli::exit::Exit;
 use crate::cli::images::RegistryArgs;
 use crate::cli::lock::lock;
+use crate::terminal::{ERROR, NOTE, WARNING, messages, stderr};
 use kube_yaml::Tree;
 use kube_yaml::text::printable;
 use olm_generate::{Document, Generated, Input, Options, Origin, Replaces, Rewrite, Upgrade};
@@ -87,7 +88,7 @@ pub(crate) struct Bundle {
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
     /// Semantic version of the operator [default: from the base CSV or Cargo.toml]
-    #[arg(long, short, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// Channels of the bundle, separated by commas [default: those of the existing bundle, or alpha]
     #[arg(long, value_name = "CHANNELS")]
@@ -112,9 +113,6 @@ pub(crate) struct Bundle {
     /// Print the manifests instead of writing the bundle
     #[arg(long)]
     stdout: bool,
-    /// Print warnings and errors only
-    #[arg(long, short)]
-    quiet: bool,
     /// Write the manifests only
     #[arg(long)]
     manifests: bool,
@@ -234,16 +232,14 @@ impl Bundle {
         if !self.sdk.as_ref().is_some_and(|sdk| sdk.is_quiet) {
             output::notes(&generated.report, self.explain)?;
         }
-        if !self.quiet {
-            origin(&generated, cargo.as_ref().map(|cargo| cargo.path.as_str()))?;
-        }
+        origin(&generated, cargo.as_ref().map(|cargo| cargo.path.as_str()))?;
         if self.explain && (self.stdout || self.check) {
-            output::explain(&generated.report, &mut io::stderr().lock())?;
+            output::explain(&generated.report, &mut messages())?;
         } else if self.explain {
             output::explain(&generated.report, &mut io::stdout().lock())?;
         }
         if self.strict && generated.report.has_warnings() {
-            writeln!(io::stderr(), "error: nothing was written because --strict treats warnings as errors")?;
+            writeln!(stderr(), "{ERROR} nothing was written because --strict treats warnings as errors")?;
             return Ok(Exit::Findings);
         }
         if self.stdout {
@@ -261,13 +257,13 @@ impl Bundle {
         output.read = read;
         reported.wrote_metadata = output.files.contains_key(ANNOTATIONS);
         if let Some(locked) = locked {
-            output.write(&name, self.quiet, locked)?;
+            output.write(&name, locked)?;
             return Ok(Exit::Success);
         }
         if output.check(&mut io::BufWriter::new(io::stdout().lock()))? {
             writeln!(
-                io::stderr(),
-                "error: the bundle is not up to date; run the command again without --check"
+                stderr(),
+                "{ERROR} the bundle is not up to date; run the command again without --check"
             )?;
             return Ok(Exit::Findings);
         }
@@ -449,11 +445,9 @@ impl Bundle {
             read.retain(|manifest| !is_crd(manifest));
             read.extend(directory(path)?.into_iter().filter(is_crd));
         }
-        if !self.quiet {
-            for path in skipped {
-                let path = path.display().to_string();
-                writeln!(io::stderr(), "note: skipped {}: it is output of this tool", printable(&path))?;
-            }
+        for path in skipped {
+            let path = path.display().to_string();
+            writeln!(messages(), "{NOTE} skipped {}: it is output of this tool", printable(&path))?;
         }
         if read.is_empty() {
             match self.input_dir.as_ref().or(self.deploy_dir.as_ref()) {
@@ -513,8 +507,8 @@ impl Bundle {
             } else if self.sdk.is_none() {
                 let path = output.directory.join(path).display().to_string();
                 writeln!(
-                    io::stderr(),
-                    "warning: {} is not generated from the input; remove it or pass --prune",
+                    stderr(),
+                    "{WARNING} {} is not generated from the input; remove it or pass --prune",
                     printable(&path)
                 )?;
             }
@@ -582,14 +576,14 @@ impl Existing {
 fn origin(generated: &Generated, cargo_toml: Option<&str>) -> io::Result<()> {
     let Generated { package, version, package_origin, version_origin, .. } = generated;
     let file = cargo_toml.unwrap_or(CARGO_TOML);
-    let mut err = io::stderr().lock();
+    let mut err = messages();
     if *package_origin == Origin::Fallback {
-        writeln!(err, "note: using package name `{package}` from {file}")?;
+        writeln!(err, "{NOTE} using package name `{package}` from {file}")?;
     }
     match version_origin {
-        Origin::Fallback => writeln!(err, "note: using version {version} from {file}"),
+        Origin::Fallback => writeln!(err, "{NOTE} using version {version} from {file}"),
         Origin::Default => {
-            writeln!(err, "note: using version {version} because none was found; pass --version")
+            writeln!(err, "{NOTE} using version {version} because none was found; pass --version")
         }
         Origin::Option | Origin::Csv => Ok(()),
     }

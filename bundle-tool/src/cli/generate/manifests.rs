@@ -14,6 +14,7 @@ use super::input::{self, CSV_SUFFIX, GENERATED_SUFFIX};
 use super::output::{self, Output};
 use crate::cli::exit::Exit;
 use crate::cli::lock::lock;
+use crate::terminal::{WARNING, stderr};
 use kube_yaml::{Tree, edit};
 use olm_generate::{Base, Document, GenerateReport, Icon, Project, UpdatedBase};
 
@@ -62,9 +63,6 @@ pub(crate) struct Manifests {
     /// Write nothing, print how the base would change, and exit with 1 if it would
     #[arg(long)]
     check: bool,
-    /// Print warnings and errors only
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 /// Returns the files of a new base CSV, below `config/manifests/bases`, of the operator in `directory`, whose CRDs are in `crds`
@@ -79,7 +77,6 @@ pub(crate) fn new_base(directory: &Path, crds: &str, package: &str) -> Result<Ve
         package: Some(package.to_owned()),
         interactive: false,
         check: false,
-        quiet: true,
     };
     let project = project(&manifests.manifest_path)?;
     let inputs = manifests.inputs(project.as_ref(), &crds)?;
@@ -112,7 +109,7 @@ impl Manifests {
         let last = files::document(&record)?.map(|(_, tree)| tree.root().to_json());
         output.files = base(&inputs, &package, there.as_ref(), last.as_ref())?;
         if let Some(locked) = locked {
-            output.write(&format!("base of {package}"), self.quiet, locked)?;
+            output.write(&format!("base of {package}"), locked)?;
             return Ok(Exit::Success);
         }
         let differs = output.check(&mut io::BufWriter::new(io::stdout().lock()))?;
@@ -140,8 +137,8 @@ impl Manifests {
         }
         if crds.is_empty() {
             writeln!(
-                io::stderr(),
-                "warning: no CRDs found in {}, so the base owns none; set --crds-dir to the directory of the CRDs",
+                stderr(),
+                "{WARNING} no CRDs found in {}, so the base owns none; set --crds-dir to the directory of the CRDs",
                 directory.display()
             )?;
         }
@@ -216,8 +213,8 @@ fn base(
     output::notes(&report, false)?;
     if !missing.is_empty() {
         writeln!(
-            io::stderr(),
-            "warning: {name} has no {}: catalogs show these fields; add them to it",
+            stderr(),
+            "{WARNING} {name} has no {}: catalogs show these fields; add them to it",
             missing.join(", ")
         )?;
     }
@@ -260,7 +257,7 @@ fn ask(project: Option<&Project>, overrides: &mut Option<Json>) -> Result<()> {
         if known {
             return Ok(None);
         }
-        write!(io::stderr(), "{text}: ")?;
+        write!(stderr(), "{text}: ")?;
         let answer = lines.next().transpose().context("failed to read the answer")?.unwrap_or_default();
         Ok(Some(answer.trim().to_owned()).filter(|answer| !answer.is_empty()))
     };

@@ -10,6 +10,7 @@ use atomic_files::{DirectoryLock, Expected, Pending, Tree};
 use similar::TextDiff;
 
 use crate::cli::padding::padded;
+use crate::terminal::{WARNING, messages, stderr};
 use kube_yaml::text::printable;
 use olm_generate::{GenerateReport, Generated, ObjectOutcome, Severity};
 use olm_model::disk::Directory;
@@ -41,7 +42,7 @@ impl Output {
     ///
     /// # Errors
     /// A file was changed since it was read, or cannot be written.
-    pub(crate) fn write(&self, name: &str, quiet: bool, mut lock: DirectoryLock) -> Result<()> {
+    pub(crate) fn write(&self, name: &str, mut lock: DirectoryLock) -> Result<()> {
         let mut tree = Tree::new();
         for (path, bytes) in &self.files {
             tree.file(path.as_str(), self.expected(&self.directory.join(path)), bytes.as_slice());
@@ -62,17 +63,15 @@ impl Output {
         for pending in beside {
             pending.commit().with_context(|| format!("{} was written", self.directory.display()))?;
         }
-        if !quiet {
-            let mut counts = vec![
-                format!("{} created", changes.created.len()),
-                format!("{} changed", changes.replaced.len()),
-                format!("{} unchanged", changes.unchanged.len()),
-            ];
-            if !changes.removed.is_empty() {
-                counts.push(format!("{} removed", changes.removed.len()));
-            }
-            writeln!(io::stderr(), "{name} in {}: {}", self.directory.display(), counts.join(", "))?;
+        let mut counts = vec![
+            format!("{} created", changes.created.len()),
+            format!("{} changed", changes.replaced.len()),
+            format!("{} unchanged", changes.unchanged.len()),
+        ];
+        if !changes.removed.is_empty() {
+            counts.push(format!("{} removed", changes.removed.len()));
         }
+        writeln!(messages(), "{name} in {}: {}", self.directory.display(), counts.join(", "))?;
         Ok(())
     }
 
@@ -111,7 +110,7 @@ impl Output {
 
 /// Prints the notes on standard error: warnings and, if `all`, information.
 pub(crate) fn notes(report: &GenerateReport, all: bool) -> Result<()> {
-    let mut err = io::BufWriter::new(io::stderr().lock());
+    let mut err = io::BufWriter::new(stderr());
     for note in &report.notes {
         let kind = match note.severity {
             Severity::Error => "error",
@@ -127,7 +126,7 @@ pub(crate) fn notes(report: &GenerateReport, all: bool) -> Result<()> {
         }
     }
     if report.more_warnings > 0 {
-        writeln!(err, "warning: {} more warnings are not shown", report.more_warnings)?;
+        writeln!(err, "{WARNING} {} more warnings are not shown", report.more_warnings)?;
     }
     err.flush()?;
     Ok(())
@@ -247,7 +246,7 @@ mod tests {
         for edited in &paths {
             fs::write(edited, "edited").unwrap();
             let lock = crate::cli::lock::lock(&directory).unwrap();
-            let error = output.write("bundle", true, lock).unwrap_err();
+            let error = output.write("bundle", lock).unwrap_err();
             assert!(matches!(
                 error.downcast_ref(),
                 Some(atomic_files::Error::Changed { path }) if path == edited
@@ -257,7 +256,7 @@ mod tests {
                 fs::write(path, "1").unwrap();
             }
         }
-        output.write("bundle", true, crate::cli::lock::lock(&directory).unwrap()).unwrap();
+        output.write("bundle", crate::cli::lock::lock(&directory).unwrap()).unwrap();
         for path in &paths {
             assert_eq!(fs::read_to_string(path).unwrap(), "2");
         }

@@ -52,9 +52,6 @@ pub(crate) struct Submission {
     /// Write nothing, print what would change, and exit with 1 if something would
     #[arg(long)]
     check: bool,
-    /// Print warnings and errors only
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -128,7 +125,7 @@ impl Submission {
             );
         }
         let name = Path::new(&submission.directory).join(&submission.version);
-        output.write(&name.display().to_string(), self.quiet, locked)?;
+        output.write(&name.display().to_string(), locked)?;
         Ok(Exit::Success)
     }
 }

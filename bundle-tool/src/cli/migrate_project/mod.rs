@@ -41,9 +41,6 @@ pub(crate) struct MigrateProject {
     /// Write the changes
     #[arg(long)]
     write: bool,
-    /// Print warnings, errors and the changes only
-    #[arg(long, short)]
-    quiet: bool,
     #[command(flatten)]
     format: OutputOption<Output>,
 }
@@ -83,13 +80,11 @@ impl MigrateProject {
             write(&self.directory, &report.changes)?;
         }
         match self.format.output {
-            Output::Text => report.print_text(self.quiet)?,
+            Output::Text => report.print_text()?,
             Output::Json => report.print_json()?,
             Output::Diff => report.print_diff()?,
         }
-        if !self.quiet {
-            report.print_summary(self.write)?;
-        }
+        report.print_summary(self.write)?;
         Ok(Exit::Success)
     }
 }

@@ -7,8 +7,9 @@ use serde::Serialize;
 use similar::TextDiff;
 
 use crate::cli::fix_outcome::write_diff;
-use crate::terminal::{CODE, HEADING, NOTE, Styled, WARNING, stderr, stdout};
+use crate::terminal::{CODE, HEADING, NOTE, Styled, WARNING, messages, stdout, verbosity};
 use kube_yaml::text::{counted, printable, write_json};
+use olm_report::text::Verbosity;
 
 /// A remark on a line that is not changed.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,8 +127,9 @@ fn quoted(name: &str) -> String {
 }
 
 impl Report {
-    /// Prints the calls and notes, and the changes as a diff; only warnings and the changes if `is_quiet`.
-    pub(super) fn print_text(&self, is_quiet: bool) -> Result<()> {
+    /// Prints the calls and notes, and the changes as a diff; only warnings and the changes with `--quiet`.
+    pub(super) fn print_text(&self) -> Result<()> {
+        let is_quiet = verbosity() == Verbosity::Quiet;
         let mut out = io::BufWriter::new(stdout().lock());
         let calls = if is_quiet { &[][..] } else { &self.calls };
         let is_shown = |note: &&Note| !is_quiet || note.severity == Severity::Warning;
@@ -202,7 +204,7 @@ impl Report {
     pub(super) fn print_summary(&self, is_written: bool) -> Result<()> {
         let count = |result: CallResult| self.calls.iter().filter(|row| row.result == result).count();
         let (native, adapter) = (count(CallResult::Native), count(CallResult::Adapter));
-        let mut err = stderr().lock();
+        let mut err = messages();
         write!(
             err,
             "{}: {native} replaced with native commands, {adapter} with `bundle-tool operator-sdk` or `bundle-tool opm`, {} kept",

@@ -24,7 +24,7 @@ use super::exit::{Exit, print_error};
 use super::images::{RegistryArgs, between};
 use super::progress::ManyProgress;
 use super::runtime::SharedRuntime;
-use crate::terminal::{ERROR, NOTE, WARNING, stderr};
+use crate::terminal::{ERROR, NOTE, WARNING, messages, stderr};
 use image_set::ImageSet;
 use images::{Collected, Collector, Wanted};
 use kube_yaml::text::{counted, printable, size};
@@ -201,7 +201,7 @@ impl Mirror {
                 staging.remove()?;
             } else if let Some(layout) = &staging.layout {
                 let kept = layout.display();
-                writeln!(stderr(), "{NOTE} kept {kept}: run the command again to copy the rest")?;
+                writeln!(messages(), "{NOTE} kept {kept}: run the command again to copy the rest")?;
             }
         }
         if let Some(directory) = &self.manifests_dir {

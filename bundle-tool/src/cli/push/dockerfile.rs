@@ -75,7 +75,7 @@ impl Additions {
     fn of(name: &str, text: &str, context: &Path, directory: &Path) -> Result<Self> {
         let Recipe { base, user, others } = recipe(text);
         let mut additions = Self { user, base: base.filter(|base| base != "scratch"), ..Self::default() };
-        let mut err = stderr().lock();
+        let mut err = stderr();
         let name = printable(name).into_owned();
         for (instruction, position) in others {
             if !HARMLESS.contains(&instruction.to_ascii_uppercase().as_str()) {

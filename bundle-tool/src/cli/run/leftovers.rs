@@ -18,7 +18,7 @@ pub(crate) struct Leftovers {
 /// Prints what was pushed, created and changed. Only an installation of an operator that was not there before is to be removed,
 /// with `bundle-tool cleanup` and `options`; anything else is to be continued.
 pub(crate) fn print(left: &Leftovers, candidate: &Candidate, options: &str) -> io::Result<()> {
-    write(&mut stderr().lock(), left, candidate, options)
+    write(&mut stderr(), left, candidate, options)
 }
 
 fn write(out: &mut impl Write, left: &Leftovers, candidate: &Candidate, options: &str) -> io::Result<()> {

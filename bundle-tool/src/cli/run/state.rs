@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::content::Facts;
 use super::source::Input;
-use crate::terminal::{DIFF_STYLES, stderr};
+use crate::terminal::{DIFF_STYLES, messages};
 use olm_cluster::install::observe;
 use olm_cluster::preflight;
 use olm_cluster::preflight::InstallMode;
@@ -96,7 +96,7 @@ impl State {
         let objects = csv.into_iter().map(|csv| (kinds::CSV, csv)).chain(crds.map(|crd| (kinds::CRD, crd)));
         let difference =
             compare(&objects.collect::<Vec<_>>(), olm_diff::Version::of_bundle(&input.bundle), false)?;
-        olm_diff::write_text(&difference, &DIFF_STYLES, &mut stderr().lock())?;
+        olm_diff::write_text(&difference, &DIFF_STYLES, &mut messages())?;
         Ok(difference.breaks())
     }
 

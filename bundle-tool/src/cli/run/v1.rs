@@ -12,7 +12,7 @@ use super::source::{self, Input, Uploads};
 use super::state::compare;
 use crate::cli::cluster::{Printer, settings_for};
 use crate::cli::report::check_bundle;
-use crate::terminal::{DIFF_STYLES, stderr};
+use crate::terminal::{DIFF_STYLES, messages};
 use olm_cluster::manifests::{catalog_name, is_ours, labels};
 use olm_cluster::preflight::InstallMode;
 use olm_cluster::snapshot::string;
@@ -234,7 +234,7 @@ async fn breaks(cluster: &Cluster, input: &Input, facts: &Facts) -> Result<bool>
     let objects: Vec<_> = crds.iter().map(|crd| (kinds::CRD, crd)).collect();
     let new = input.bundle.of_kind("CustomResourceDefinition").map(|crd| crd.root);
     let difference = compare(&objects, olm_diff::Version::of_objects(new), true)?;
-    olm_diff::write_text(&difference, &DIFF_STYLES, &mut stderr().lock())?;
+    olm_diff::write_text(&difference, &DIFF_STYLES, &mut messages())?;
     Ok(difference.breaks())
 }
 

@@ -220,7 +220,7 @@ impl Left {
             return Ok(());
         }
         let (package, namespace) = (&self.package, &self.namespace);
-        let mut out = stderr().lock();
+        let mut out = stderr();
         let mut left = vec![format!("package `{package}` with its CRDs in namespace `{namespace}`")];
         left.extend(self.samples.iter().map(Sample::name));
         writeln!(out, "{NOTE} not removed: {}", left.join(", "))?;
@@ -504,7 +504,7 @@ impl Test<'_> {
                 Ok(()) => {}
                 Err(cleanup::Failure::Blocked(problem)) => {
                     self.printer.finish();
-                    print_problem(&mut stderr().lock(), ERROR, &problem, "")?;
+                    print_problem(&mut stderr(), ERROR, &problem, "")?;
                     bail!("{package} was not removed completely");
                 }
                 Err(failure) => return Err(failure.into()),

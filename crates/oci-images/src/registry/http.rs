@@ -24,6 +24,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, HeaderValue, LO
 use reqwest::redirect;
 use reqwest::{Certificate, Client, ClientBuilder, Identity, Method, StatusCode, Url};
 use tokio::time::timeout_at;
+use tracing::debug;
 
 use super::certificates::Tls;
 use super::deadline::Deadline;
@@ -270,12 +271,17 @@ impl Http {
             builder =
                 builder.header(CONTENT_LENGTH, passed.length()).body(reqwest::Body::wrap_stream(stream));
         }
+        let begin = Instant::now();
         let mut sending = pin!(builder.send());
         let mut stall = StallDetector::new(self.idle);
         let response = loop {
             match timeout_at(stall.end(self.deadline), &mut sending).await {
-                Ok(Ok(response)) => break response,
+                Ok(Ok(response)) => {
+                    debug!("{name}: {} after {} ms", response.status(), begin.elapsed().as_millis());
+                    break response;
+                }
                 Ok(Err(error)) => {
+                    debug!("{name}: no response after {} ms", begin.elapsed().as_millis());
                     // If the blob could not be read, that is the reason, and not the request that broke.
                     if let Some(error) = failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
                         return Err(Failure::Local(error));

@@ -13,8 +13,10 @@ use super::super::native::{Becomes, NativeCommand};
 use super::super::{Status, UsageError, log};
 use super::{sdk_version, supported_project};
 use crate::cli::generate::{OperatorSdk, bundle_as_operator_sdk};
+use crate::terminal::set_verbosity;
 use olm_model::disk::file::normalized;
 use olm_model::version;
+use olm_report::text::Verbosity;
 
 /// The default output directory.
 const DIRECTORY: &str = "bundle";
@@ -86,7 +88,8 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
         // Tags are resolved again, because a tag may have moved. Registries on this machine are reached without TLS.
         line.extend(["--use-image-digests", "--update-image-digests", "--plain-http"].map(str::to_owned));
     }
-    line.push("--quiet".to_owned());
+    // What was done is printed in operator-sdk's words.
+    set_verbosity(Verbosity::Quiet);
     let directory = matches.some("output-dir").unwrap_or(DIRECTORY);
     if manifests {
         print("Generating bundle manifests")?;
