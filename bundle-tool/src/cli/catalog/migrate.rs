@@ -68,7 +68,7 @@ impl Migrate {
         let path = Path::new(&self.catalog);
         if !path.is_dir() {
             bail!(
-                "{} is not a catalog directory: pass --output-dir to write a migrated copy",
+                "{} is not a directory; to migrate a catalog in an image or an archive, pass --output-dir",
                 path.display()
             );
         }

@@ -127,7 +127,8 @@ impl TemplateCommand {
             },
             (None, _) => (None, "-"),
         };
-        let failed = || format!("failed to read the template {path}");
+        let shown = if path == "-" { "standard input" } else { path };
+        let failed = || format!("failed to read the template {shown}");
         let bytes = read(path).with_context(failed)?;
         let template = || Template::parse(&bytes, wanted.map(Type::schema)).with_context(failed);
         let Some(to) = &self.output_dir else {
