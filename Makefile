@@ -47,7 +47,7 @@ build: musl ## Build both programs for development (static, fast to build)
 # With the page of `preview`, if `make web` has built it.
 PAGE = $(if $(wildcard web/dist/index.html),--features olm-bundle-tool/page)
 .PHONY: dist
-dist: musl ## Build both programs for release into target/dist (static, optimized as a whole)
+dist: musl ## Build both programs for release into target/dist (static, optimized)
 	$(CARGO) build --profile dist --locked --target $(TARGET) $(PAGE) --config 'target.$(TARGET).rustflags=$(DIST_RUSTFLAGS)'
 	@mkdir -p target/dist && cp -f $(DIST)/bundle-tool $(DIST)/memcached-operator target/dist/
 

@@ -43,13 +43,13 @@ done
 case $(uname -s) in
   Linux) os=linux ;;
   Darwin) os=darwin ;;
-  *) fail "no release for $(uname -s): build it with cargo install --git $repository" ;;
+  *) fail "no release for $(uname -s): build it with cargo install --git $repository olm-bundle-tool" ;;
 esac
 case $(uname -m) in
   x86_64 | amd64) arch=amd64 ;;
   aarch64 | arm64) arch=arm64 ;;
   ppc64le | s390x) arch=$(uname -m) ;;
-  *) fail "no release for $(uname -m): build it with cargo install --git $repository" ;;
+  *) fail "no release for $(uname -m): build it with cargo install --git $repository olm-bundle-tool" ;;
 esac
 
 if [ -z "$directory" ]; then
@@ -66,7 +66,7 @@ case $version in
 esac
 url=${BUNDLE_TOOL_RELEASE:-$url}
 case $url in
-  # What is not released has no address.
+  # A copy that does not come from a release contains no URL of the repository.
   @*) fail "this copy of install.sh belongs to no release: set BUNDLE_TOOL_RELEASE to the URL of one" ;;
 esac
 
@@ -102,7 +102,7 @@ found=${found%% *}
 
 tar -xzf "$temporary/$archive" -C "$temporary" bundle-tool || fail "$archive contains no bundle-tool"
 mkdir -p "$directory" || fail "cannot create $directory: use --to"
-# The program is complete under its name, or not there, even if it is running.
+# A rename, so that a running bundle-tool is replaced whole or not at all.
 { cp "$temporary/bundle-tool" "$directory/.bundle-tool.$$" && chmod 755 "$directory/.bundle-tool.$$" &&
   mv -f "$directory/.bundle-tool.$$" "$directory/bundle-tool"; } ||
   { rm -f "$directory/.bundle-tool.$$"; fail "cannot write to $directory: use --to"; }

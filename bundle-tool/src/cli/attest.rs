@@ -27,17 +27,26 @@ pub(crate) struct Attest {
 #[derive(Debug, Subcommand)]
 enum What {
     #[expect(clippy::doc_markdown, reason = "a help text, in which a variable is shown as in a shell")]
-    /// Print the packages of a Cargo.lock as a software bill of materials
+    /// Print a software bill of materials (SBOM) of the packages in a Cargo.lock
     ///
-    /// The format is SPDX 2.3 in JSON. Its time is that of $SOURCE_DATE_EPOCH, or 1970, so that the same file gives the same document.
+    /// The format is SPDX 2.3 in JSON. The same file always produces the same document: the time in it is
+    /// $SOURCE_DATE_EPOCH, or 1970 if that is not set.
+    ///
+    /// Exit status: 0 on success, 2 if the file cannot be read.
     Sbom(Sbom),
     /// Print the SLSA provenance of files
     ///
-    /// The document is an in-toto statement with the files and their digests, and the git revision of the current directory.
+    /// The document is an in-toto statement. It contains the names and digests of the files, and the git revision of the
+    /// current directory. If the revision is unknown, a warning is printed and the document does not contain it.
+    ///
+    /// Exit status: 0 on success, 2 if a file cannot be read, or if two files have the same name.
     Provenance(Provenance),
     /// Sign files with a private key, as `cosign sign-blob` does
     ///
-    /// Writes the signature of FILE to FILE.sig. `bundle-tool verify --signature FILE.sig` and `cosign verify-blob` verify it.
+    /// Writes the signature of each FILE to FILE.sig. Verify it with `bundle-tool verify --signature FILE.sig` or
+    /// `cosign verify-blob`.
+    ///
+    /// Exit status: 0 on success, 2 if the key or a file cannot be read, with nothing written.
     Sign(Sign),
 }
 
@@ -56,7 +65,7 @@ impl Attest {
   # Describe what a release contains
   bundle-tool attest sbom --name gizmo-operator-1.2.0 >gizmo-operator.spdx.json")]
 struct Sbom {
-    /// Cargo.lock
+    /// Cargo.lock to read
     #[arg(value_name = "FILE", default_value = "Cargo.lock")]
     lock: PathBuf,
     /// Name of the document [default: the path of the file]
@@ -76,7 +85,7 @@ impl Sbom {
   # Describe how archives were built
   bundle-tool attest provenance *.tar.gz >provenance.json")]
 struct Provenance {
-    /// File that was built
+    /// Files that were built
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }
@@ -90,7 +99,7 @@ impl Provenance {
             let subject = Resource { name: Some(name.clone()), digest, ..Resource::default() };
             if subjects.insert(name.clone(), subject).is_some() {
                 bail!(
-                    "two files are called `{}`: a statement names files without directories",
+                    "two files have the name `{}`, and provenance names files without their directories",
                     printable(&name)
                 );
             }
@@ -123,7 +132,7 @@ impl Provenance {
   # Verify them
   bundle-tool verify SHA256SUMS --signature SHA256SUMS.sig --key cosign.pub")]
 struct Sign {
-    /// File to sign
+    /// Files to sign
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[expect(clippy::doc_markdown, reason = "a help text, in which a variable is shown as in a shell")]

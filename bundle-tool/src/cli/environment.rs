@@ -41,7 +41,10 @@ pub(super) const VARIABLES: &[(&str, &[Variable])] = &[
             ("NO_PROXY", "Hosts that are accessed without a proxy, separated by commas."),
             ("SSL_CERT_FILE", "File of certificate authorities to use instead of the system's."),
             ("SSL_CERT_DIR", "Directories of certificate authorities to use instead of the system's."),
-            ("COSIGN_PASSWORD", "Password of the key that you pass to `push … --sign`."),
+            (
+                "COSIGN_PASSWORD",
+                "Password of the key that you pass to `push … --sign` or `attest sign --key`.",
+            ),
         ],
     ),
     (

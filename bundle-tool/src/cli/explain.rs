@@ -15,7 +15,7 @@ use olm_model::report;
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Explain {
-    /// Names of rules, as findings show them in brackets
+    /// Names of rules, as shown in brackets in findings
     #[arg(required = true, value_name = "RULE")]
     rules: Vec<String>,
 }

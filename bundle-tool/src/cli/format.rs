@@ -12,7 +12,7 @@ pub(crate) trait Formats: ValueEnum + Clone + Send + Sync + 'static {
 #[derive(Debug, Args)]
 pub(crate) struct OutputOption<F: Formats> {
     /// Output format
-    #[arg(long, short, value_enum, default_value = F::DEFAULT)]
+    #[arg(long, short, value_enum, value_name = "FORMAT", default_value = F::DEFAULT)]
     pub(crate) output: F,
 }
 

@@ -198,7 +198,7 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
-    /// Write SBOMs, provenance and signatures for files
+    /// Create SBOMs, provenance and signatures for files
     Attest(attest::Attest),
     /// Show which registry credentials are used
     Auth(auth::Auth),
@@ -226,8 +226,8 @@ enum Command {
     Create(create::Create),
     /// Compare two bundles and show what the upgrade would break
     ///
-    /// Compares CRDs as OLM v1 does before it upgrades, and permissions, install modes, webhooks, required APIs,
-    /// images, descriptors and size.
+    /// Compares the CRDs with the checks that OLM v1 makes before an upgrade, and also permissions, install modes,
+    /// webhooks, required APIs, images, descriptors and size.
     ///
     /// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read. Validation of existing
     /// objects stops after a few seconds; a warning reports how many were not validated.
@@ -307,26 +307,26 @@ enum Command {
     Lsp(lsp::Lsp),
     /// Write manual pages for all commands to a directory
     Man(man::Man),
-    /// Replace calls of operator-sdk and opm in a project
+    /// Replace calls to operator-sdk and opm in a project
     ///
     /// Finds the command lines of operator-sdk and opm in Makefiles, shell scripts, GitHub workflows, GitLab CI, Tekton tasks and
-    /// Dockerfiles, and prints what each becomes and the changes as a diff; --write applies them. Variables in arguments are kept.
+    /// Dockerfiles, and prints the replacement of each and the changes as a diff; --write applies them. Variables in arguments are kept.
     /// A command line without a native equivalent is run through `bundle-tool operator-sdk` or `bundle-tool opm`, which accept
     /// the same arguments.
     ///
-    /// Exit status: 0 on success, 2 if DIR contains no call of these tools, or if a file cannot be read or written; nothing
-    /// is written then.
+    /// Exit status: 0 on success, 2 if DIR contains no calls to these tools, or if a file cannot be read or written; in that
+    /// case, nothing is written.
     MigrateProject(migrate_project::MigrateProject),
-    /// Mirror bundles, catalogs and images with all that they need
+    /// Mirror bundles, catalogs and images with everything that they need
     ///
     /// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the
     /// deployments of the bundles, for all platforms and byte for byte, with their signatures and other referrers.
-    /// quay.io/example/app becomes TARGET/example/app, under its tag; an image that is named by its digest gets the tag
-    /// mirror-DIGEST, so that no registry removes it as untagged. Images that the target already has are not copied again,
-    /// so running an interrupted command again continues it.
+    /// quay.io/example/app becomes TARGET/example/app, with the same tag; an image that is named by its digest gets the tag
+    /// mirror-DIGEST, so that no registry removes it as untagged. Images that the target already has are skipped, so you can
+    /// rerun an interrupted command to continue it.
     ///
-    /// An image that cannot be copied is reported at the end, and the others are copied; the exit status is then 1. With
-    /// --strict, the command stops at the first one.
+    /// If an image cannot be copied, the other images are copied, and the failure is reported at the end. With --strict,
+    /// the command stops at the first failure.
     ///
     /// With a layout or an archive as the target, images can be carried to a disconnected network, where the same command
     /// pushes them from there to a registry. --since omits layers that an earlier layout or archive brought there. An
@@ -339,8 +339,10 @@ enum Command {
     /// With --manifests-dir, writes an `ImageDigestMirrorSet`, an `ImageTagMirrorSet`, a `CatalogSource` and a
     /// `ClusterCatalog` for each catalog, registries.conf for other clusters, and mapping.txt with SOURCE=TARGET lines.
     ///
-    /// With --check, copies nothing, lists what is missing at the target, and exits with 1 if anything is. --timeout
-    /// limits the time to read the REFs, and then the time for each image.
+    /// With --check, copies nothing and lists what is missing at the target; signatures and other referrers are not checked.
+    /// --timeout limits the time to read the REFs, and then the time for each image.
+    ///
+    /// Exit status: 0 on success, 1 if an image cannot be copied or if --check finds something missing, 2 on an error.
     Mirror(mirror::Mirror),
     /// Install, inspect or remove OLM
     Olm(olm::Olm),
@@ -382,13 +384,16 @@ enum Command {
     /// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be
     /// used.
     Scorecard(scorecard::Scorecard),
-    /// Show a bundle in a browser, as catalogs will show it
+    /// Preview a bundle or a catalog in a browser
     ///
     /// Serves a page on 127.0.0.1 that validates the bundle or the catalog in a directory as `validate` does, and shows
-    /// how OperatorHub.io and the console of OpenShift will show the operator. The page is updated when files of the
-    /// directory change. Edits in the page stay in the page: download the files, or apply `fix` to the directory.
+    /// how OperatorHub.io and the OpenShift console will display the operator. The page is updated when files in the
+    /// directory change. Edits that you make in the page are not written to the directory: download the changed files from
+    /// the page, or run `bundle-tool fix` on the directory.
     ///
-    /// Prints its address on standard output when it is ready to serve, and runs until SIGINT or SIGTERM.
+    /// Prints its URL on standard output when it is ready to serve, and runs until SIGINT or SIGTERM.
+    ///
+    /// Exit status: 0 after a signal, 2 if the directory or the page cannot be read, or if the port is in use.
     Preview(preview::Preview),
     /// Serve a file-based catalog to OLM
     ///
@@ -405,7 +410,7 @@ enum Command {
     /// Prints its address on standard output when it is ready to serve (with --http, also the URL on a second line) and
     /// runs until SIGINT or SIGTERM, after which calls in progress have 10 seconds to complete.
     Serve(serve::Serve),
-    /// Show which versions of Kubernetes bundles install on
+    /// Show which versions of Kubernetes accept a bundle
     ///
     /// Validates each bundle for every version and prints a matrix, followed by the reasons why versions reject the
     /// bundle and by the APIs that are deprecated or removed. A version that a bundle does not claim, with
@@ -454,7 +459,8 @@ enum Command {
     /// --certificate-identity, the certificate and the entry of the log are verified offline with --trusted-root. With
     /// --signature, verifies a file instead of an image, as `cosign verify-blob` does.
     ///
-    /// Exit status: 0 if a signature is valid, 1 if none is, 2 if the image or the key cannot be read.
+    /// Exit status: 0 if a signature is valid, 1 if none is, 2 if the image, the file, the key or the trusted root cannot be
+    /// read.
     Verify(verify::Verify),
 }
 

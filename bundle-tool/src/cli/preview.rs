@@ -49,7 +49,7 @@ pub(crate) struct Preview {
     /// Port to listen on, on 127.0.0.1; 0 chooses a free port
     #[arg(long, short, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// Directory with the page, as `make web` builds it [default: the page in this program]
+    /// Directory of the page that `make web` built [default: the page in this program]
     #[arg(long, value_name = "DIR")]
     page: Option<PathBuf>,
 }

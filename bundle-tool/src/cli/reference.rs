@@ -132,7 +132,9 @@ fn options(text: &mut String, command: &Command) {
         }
     }
     for (heading, mut args) in groups {
-        if heading != "Arguments" {
+        if heading == "Arguments" {
+            args.sort_by_key(|arg| arg.get_index());
+        } else {
             args.sort_by_key(|arg| arg.get_long());
         }
         let _ = write!(text, "\n## {heading}\n\n");
@@ -177,7 +179,7 @@ fn index(command: &Command) -> String {
     rows(&mut text, command, command.get_name());
     let _ = write!(
         text,
-        "\nThe option of every command is `--color`: see [bundle-tool]({}).\n",
+        "\nEvery command also has the option `--color`: see [bundle-tool]({}).\n",
         file(command.get_name())
     );
     text
@@ -204,6 +206,7 @@ fn exit_code_page(described: &[(String, String)]) -> String {
         | 2 | The command failed: its arguments are invalid, or it could not read, write or reach something. |\n\n\
         Data is printed to standard output, and everything else to standard error. If the reader of standard output ends \
         early, as in\n`bundle-tool rules | head`, that is not an error.\n\n\
+        Commands that are not in the following table exit with 0 on success and with 2 on failure.\n\n\
         | command | exit codes |\n| --- | --- |\n"
         .to_owned();
     for (path, status) in described {

@@ -397,7 +397,7 @@ fn second_run_changes_nothing() {
     let before = contents(directory.path());
     let again = migrate(directory.path(), &["--write"]);
     assert_eq!(again.status, Some(2), "{}", again.stdout);
-    assert!(again.stderr.contains("no call of operator-sdk or opm found in ."), "{}", again.stderr);
+    assert!(again.stderr.contains("no calls to operator-sdk or opm found in ."), "{}", again.stderr);
     assert_eq!(contents(directory.path()), before);
 }
 
@@ -492,11 +492,11 @@ fn bad_input_is_one_error() {
         assert!(run.stderr.contains(message), "{}", run.stderr);
         assert_eq!(run.stdout, "");
     };
-    fails(empty.path(), &[], "no call of operator-sdk or opm found in .");
+    fails(empty.path(), &[], "no calls to operator-sdk or opm found in .");
     fails(empty.path(), &["missing"], "missing is not a directory");
     fails(empty.path(), &["Makefile"], "Makefile is not a directory");
     fs::write(empty.path().join("Makefile"), format!("a:\n{}", "\topm validate c\n".repeat(5001))).unwrap();
-    fails(empty.path(), &["--write"], ". contains more than 5000 calls of operator-sdk and opm");
+    fails(empty.path(), &["--write"], ". contains more than 5000 calls to operator-sdk and opm");
     let project = project(&[("Makefile", MAKEFILE), ("PROJECT", "a: [")]);
     fails(project.path(), &["--write"], "./PROJECT:");
 }

@@ -404,7 +404,9 @@ fn provenance_names_files_with_their_digests_and_the_revision() {
     let twice = run(directory, &["attest", "provenance", "a.tar.gz", "./a.tar.gz"]);
     assert_eq!(
         failure(&twice).lines().next(),
-        Some("error: two files are called `a.tar.gz`: a statement names files without directories")
+        Some(
+            "error: two files have the name `a.tar.gz`, and provenance names files without their directories"
+        )
     );
 }
 

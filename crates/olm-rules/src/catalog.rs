@@ -243,7 +243,7 @@ catalog_rules! {
     }
     CHANNEL_VERSION_DECREASES: Warning "channel-version-decreases" {
         what: "An entry replaces an entry with a higher version: the upgrade would be a downgrade.",
-        impact: Impact::Specific("The upgrade installs a lower version, which may not read what the higher one stored."),
+        impact: Impact::Specific("The upgrade installs a lower version, which may be unable to read the data that the higher version stored."),
         help: "swap the entries, or correct the version",
         source: Source::file(Project::OperatorLifecycleManager, "pkg/controller/registry/resolver").since("0.14"),
     }
@@ -262,7 +262,7 @@ catalog_rules! {
     DEPRECATION_DUPLICATE: Error "deprecation-duplicate" {
         what: "A package has two `olm.deprecations` blobs, or two deprecations of the same package, channel or bundle.",
         impact: Impact::CatalogRejected,
-        help: "merge them",
+        help: "merge the blobs, or remove the duplicate deprecation",
         source: Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg_to_model.go").since("1.32"),
     }
     DEPRECATION_MESSAGE_MISSING: Error "deprecation-message-missing" {

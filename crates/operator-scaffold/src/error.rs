@@ -94,7 +94,7 @@ pub enum Error {
         groups: String,
     },
     /// The project has too many resources.
-    #[error("the project has {limit} resources, which is the limit")]
+    #[error("the project already has the maximum of {limit} resources")]
     TooManyResources {
         /// The limit.
         limit: usize,

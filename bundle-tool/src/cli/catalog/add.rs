@@ -41,6 +41,9 @@ use olm_rules::catalog;
 /// blobs of its package are changed in place; new blobs are added to the file of the `olm.package` blob, which is
 /// CATALOG/PACKAGE/catalog.yaml for a new package. Several bundles are added from the lowest to the highest version.
 /// Nothing is written unless all of them can be added and the resulting catalog is valid.
+///
+/// Exit status: 0 on success, 1 if a bundle or the resulting catalog is invalid, 2 on an error; with 1 or 2, nothing is
+/// written.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Add a bundle to the channels of its annotations
@@ -86,8 +89,8 @@ pub(crate) struct Add {
     /// File with the description of the package, in Markdown [default: that of the bundle with the highest version]
     #[arg(long, value_name = "FILE")]
     description: Option<PathBuf>,
-    /// Where the upgrade edges of the bundle come from
-    #[arg(long, value_enum, default_value = "csv")]
+    /// Where the upgrade edges of the bundles come from
+    #[arg(long, value_enum, value_name = "SOURCE", default_value = "csv")]
     edges: Edges,
     /// Write the catalog even if it is invalid
     #[arg(long)]

@@ -25,9 +25,12 @@ pub(crate) struct ConvertTemplate {
 
 #[derive(Debug, Subcommand)]
 enum Kind {
-    /// Print a basic template of a catalog: its packages and channels, and the images of its bundles
+    /// Convert a catalog to a basic template
     ///
-    /// `catalog template` renders the bundles again.
+    /// The template contains the packages, the channels and, for each bundle, only its image. `catalog template` renders
+    /// the bundles from these images again.
+    ///
+    /// Exit status: 0 on success, 2 if the catalog cannot be read or converted.
     #[command(after_long_help = "Examples:
   # Maintain a published catalog as a template from now on
   bundle-tool catalog convert-template basic quay.io/example/catalog:latest \\
@@ -36,9 +39,13 @@ enum Kind {
   # Build the catalog from it
   bundle-tool catalog template template.yaml --output yaml > catalog.yaml")]
     Basic(Convert),
-    /// Print a substitutes template of a catalog: all of its blobs, and an empty list of substitutions
+    /// Convert a catalog to a substitutes template
+    ///
+    /// The template contains all blobs of the catalog and an empty list of substitutions.
+    ///
+    /// Exit status: 0 on success, 2 if the catalog cannot be read or converted.
     #[command(after_long_help = "Examples:
-  # Print a template to which substitutions are added
+  # Print a template, and then add substitutions to it
   bundle-tool catalog convert-template substitutes catalog --output yaml")]
     Substitutes(Convert),
 }

@@ -16,10 +16,14 @@ use olm_catalog::validate::{Blob, resolve};
 
 /// Deprecate a package, channels or bundles of a file-based catalog
 ///
-/// OLM and consoles show the message to users of the deprecated package, channel or bundle. Upgrades by OLM v0 are not affected;
-/// OLM v1 prefers bundles that are not deprecated, so that it upgrades to a deprecated bundle only if every other candidate, including
-/// the installed version, is deprecated too. The `olm.deprecations` blob of the package is changed in place, or added to the file of
-/// the package. An existing deprecation is replaced.
+/// OLM and consoles show the message to users of the deprecated package, channel or bundle. A deprecation does not affect
+/// upgrades by OLM v0. OLM v1 prefers bundles that are not deprecated: it upgrades to a deprecated bundle only if every
+/// other candidate, including the installed version, is deprecated, too.
+///
+/// The `olm.deprecations` blob of the package is changed in place, or added to the file of the package. An existing
+/// deprecation is replaced.
+///
+/// Exit status: 0 on success, 1 if the resulting catalog would be invalid, 2 on an error; with 1 or 2, nothing is written.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Deprecate a channel

@@ -97,7 +97,7 @@ impl Graph {
         }
         if self.installed.is_some() && self.format.output != Output::Svg {
             bail!(
-                "--installed requires --output svg; a page shows the upgrades from the bundle that is selected in it"
+                "--installed requires --output svg; with --output html, select the bundle in the page instead"
             );
         }
         let text = match self.format.output {

@@ -25,8 +25,10 @@ use olm_model::read::catalog::{Content, Source};
 /// Replace olm.bundle.object with olm.csv.metadata in a file-based catalog
 ///
 /// OpenShift 4.17 and later require olm.csv.metadata, and the catalog becomes several times smaller. Only bundles with
-/// olm.bundle.object change.
-/// With --to, writes the whole catalog as `opm migrate` does: PACKAGE/catalog.json for each package.
+/// olm.bundle.object change. With --output-dir, writes the whole catalog as `opm migrate` does: PACKAGE/catalog.json for
+/// each package.
+///
+/// Exit status: 0 on success, 1 if the migrated catalog would be invalid, 2 on an error; with 1 or 2, nothing is written.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Migrate a catalog in place
@@ -66,7 +68,10 @@ impl Migrate {
     fn in_place(&self, rendering: &Rendering) -> Result<Exit> {
         let path = Path::new(&self.catalog);
         if !path.is_dir() {
-            bail!("{} is not a catalog directory: pass --to to write a copy of an image", path.display());
+            bail!(
+                "{} is not a directory; to migrate a catalog in an image or an archive, pass --output-dir",
+                path.display()
+            );
         }
         let failed = || format!("failed to migrate {}", path.display());
         let mut lock = lock(path)?;

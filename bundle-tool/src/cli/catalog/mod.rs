@@ -35,7 +35,7 @@ pub(crate) struct Catalog {
 #[derive(Debug, Subcommand)]
 enum Command {
     Add(add::Add),
-    /// Print a template of a catalog
+    /// Convert a catalog to a template
     ConvertTemplate(convert_template::ConvertTemplate),
     Deprecate(deprecate::Deprecate),
     Diff(diff::Diff),

@@ -27,6 +27,8 @@ use olm_rules::Selection;
 /// bundles that lie on one are also kept, and no upgrade edge is added. The edges of a remaining bundle are unchanged,
 /// so clusters that run a removed version can still upgrade. If what is left of a channel is not a valid upgrade graph,
 /// nothing is written.
+///
+/// Exit status: 0 on success, 1 if the pruned catalog would be invalid, 2 on an error; with 1 or 2, nothing is written.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Keep one package and one channel of another in a copy of the catalog

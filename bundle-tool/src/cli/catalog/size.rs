@@ -22,8 +22,11 @@ const MAX_PACKAGES: usize = 10;
 
 /// Show what makes a catalog large, and what would make it smaller
 ///
-/// Lists the sizes of schemas, of the properties of bundles and of the largest packages, as compact JSON, which is what servers and
-/// clusters load. Then shows the size after `catalog migrate`, and with its --minimal.
+/// Lists the sizes of each schema, of the properties of bundles, and of the largest packages. All sizes are those of compact
+/// JSON, which is what servers and clusters load. Also shows the size that the catalog would have after `catalog migrate`,
+/// with and without --minimal.
+///
+/// Exit status: 0 on success, 2 if the catalog cannot be read.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Find out why a catalog is large

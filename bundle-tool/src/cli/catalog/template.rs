@@ -37,6 +37,8 @@ const MAX_TEMPLATE: u64 = 16 << 20;
 /// Accepts the templates of `opm alpha render-template` (basic, semver and substitutes) and prints the same catalogs.
 /// In a semver template, you may list your own channels (`channels: [{name, bundles}]`, least stable first) instead of
 /// candidate, fast and stable. `generatePlainChannels: true` creates channels with exactly these names.
+///
+/// Exit status: 0 on success, 1 if the catalog is invalid, 2 if the template or a bundle cannot be read.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Build a catalog from a template
@@ -125,7 +127,8 @@ impl TemplateCommand {
             },
             (None, _) => (None, "-"),
         };
-        let failed = || format!("failed to read the template {path}");
+        let shown = if path == "-" { "standard input" } else { path };
+        let failed = || format!("failed to read the template {shown}");
         let bytes = read(path).with_context(failed)?;
         let template = || Template::parse(&bytes, wanted.map(Type::schema)).with_context(failed);
         let Some(to) = &self.output_dir else {

@@ -41,7 +41,7 @@ pub(crate) struct Submission {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     reviewers: Vec<String>,
     /// How the upgrade order of versions is determined [default: the value in ci.yaml, or replaces-mode]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, value_name = "MODE")]
     update_graph: Option<Graph>,
     /// File-based catalogs to publish to, separated by commas, such as v4.19,v4.20
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]

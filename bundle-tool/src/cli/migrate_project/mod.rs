@@ -1,4 +1,4 @@
-//! `bundle-tool migrate-project`: replaces calls of operator-sdk and opm in the files of a project.
+//! `bundle-tool migrate-project`: replaces calls to operator-sdk and opm in the files of a project.
 //!
 //! [`files`] reads the files. [`makefile`], [`shell`], [`yaml`] and [`dockerfile`] find the commands in them, by their ranges;
 //! [`variables`] resolves the variables that name a tool or contain flags. [`calls`] translates each call with the table of the
@@ -62,7 +62,7 @@ impl Formats for Output {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Show what each call of operator-sdk and opm becomes, and the changes
+  # Show the replacement of each call to operator-sdk and opm, and the changes
   bundle-tool migrate-project
 
   # Write the changes of a project in another directory
@@ -113,17 +113,17 @@ fn examine(directory: &Path) -> Result<Report> {
         scan.file(file);
         words += scan.calls[calls..].iter().map(|call| call.words.len()).sum::<usize>();
         if words > MAX_TOTAL_WORDS {
-            bail!("the calls of operator-sdk and opm exceed the limit of {MAX_TOTAL_WORDS} words");
+            bail!("the calls to operator-sdk and opm exceed the limit of {MAX_TOTAL_WORDS} words");
         }
         if scan.calls.len() > MAX_CALLS || scan.notes.len() > MAX_CALLS {
             bail!(
-                "{} contains more than {MAX_CALLS} calls of operator-sdk and opm; migrate its directories one by one",
+                "{} contains more than {MAX_CALLS} calls to operator-sdk and opm; migrate its directories one by one",
                 directory.display()
             );
         }
     }
     if scan.calls.is_empty() && scan.notes.iter().all(|note| note.severity == Severity::Note) {
-        bail!("no call of operator-sdk or opm found in {}", directory.display());
+        bail!("no calls to operator-sdk or opm found in {}", directory.display());
     }
     Ok(scan.finish())
 }

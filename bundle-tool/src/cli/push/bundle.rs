@@ -32,6 +32,8 @@ use olm_rules::Selection;
 /// The image has one layer each for manifests/, metadata/ and tests/. Its labels are the annotations in
 /// metadata/annotations.yaml. A Dockerfile of the bundle adds labels, further directories such as /licenses, the user and
 /// the base image; instructions that would run in a container are reported and not run.
+///
+/// Exit status: 0 on success, 1 if the bundle is invalid, 2 on an error.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Validate a bundle and push it

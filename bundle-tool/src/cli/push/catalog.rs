@@ -20,12 +20,14 @@ use olm_model::disk;
 /// Build and push the index image of a file-based catalog
 ///
 /// The image is built FROM scratch and serves the catalog. It contains the catalog in /configs, an index of it and this
-/// program, which a `CatalogSource` of type grpc starts. It runs with the restricted security context, any user and a
-/// read-only root file system.
+/// program, which a `CatalogSource` of type grpc starts. It runs with the restricted security context, as any user, and with
+/// a read-only root file system.
 ///
 /// With --base, opm in that image serves the catalog, and builds its cache when it starts. With --data-only, the image
 /// contains only the catalog. OLM v1, and clusters that extract the catalog (spec.grpcPodConfig.extractContent), need
 /// nothing more; they accept images with the server as well.
+///
+/// Exit status: 0 on success, 1 if the catalog is invalid, 2 on an error.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Push an index image that serves the catalog

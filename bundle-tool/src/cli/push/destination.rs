@@ -213,7 +213,7 @@ fn bill_of_materials(path: &Path, name: &str) -> Result<Attachment> {
 
 /// Returns the packages of a `Cargo.lock` as SPDX. `name` is what the document is about.
 pub(crate) fn lock_as_spdx(path: &Path, name: &str) -> Result<Vec<u8>> {
-    let failed = || format!("failed to read the SBOM {}", path.display());
+    let failed = || format!("failed to read {}", path.display());
     let bytes = read_sbom(path)?;
     let text = str::from_utf8(&bytes).context("invalid UTF-8").with_context(failed)?;
     let created = Timestamp::from_second(created()?.cast_signed()).context("invalid SOURCE_DATE_EPOCH")?;
@@ -223,7 +223,7 @@ pub(crate) fn lock_as_spdx(path: &Path, name: &str) -> Result<Vec<u8>> {
 /// Reads a bill of materials, without a byte order mark.
 fn read_sbom(path: &Path) -> Result<Vec<u8>> {
     let mut bytes =
-        file::read(path, MAX_SBOM).with_context(|| format!("failed to read the SBOM {}", path.display()))?;
+        file::read(path, MAX_SBOM).with_context(|| format!("failed to read {}", path.display()))?;
     if bytes.starts_with(BYTE_ORDER_MARK) {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }

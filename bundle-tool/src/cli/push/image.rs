@@ -25,8 +25,7 @@ use serde_json::{Map, json};
 ///
 /// The image is built FROM scratch, or on the image of --base for the same platform: your files become one additional
 /// layer. Environment, entrypoint, user, labels and working directory are inherited from the base unless you set them.
-/// As in a Dockerfile,
-/// --entrypoint drops the base's arguments. The layers of the base are not unpacked.
+/// As in a Dockerfile, --entrypoint drops the base's arguments. The layers of the base are not unpacked.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Push an operator's binary

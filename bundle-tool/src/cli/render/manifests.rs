@@ -53,10 +53,10 @@ pub(crate) struct RenderManifests {
     #[arg(long, value_name = "MODE[=NS,…]")]
     install_mode: Option<InstallMode>,
     /// Where the certificates of webhooks come from
-    #[arg(long, value_enum, default_value_t = Source::CertManager)]
+    #[arg(long, value_enum, value_name = "ISSUER", default_value_t = Source::CertManager)]
     certificates: Source,
     /// Output format
-    #[arg(long, short, value_enum, default_value_t = Form::Yaml)]
+    #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t = Form::Yaml)]
     output: Form,
     /// Directory to write to, which must be empty or not exist [default: print YAML]
     #[arg(long, value_name = "DIR", required_if_eq_any = [("output", "kustomize"), ("output", "helm")])]

@@ -26,7 +26,7 @@ pub(crate) struct CatalogPodArgs {
     #[arg(long, value_name = "NAME")]
     service_account: Option<String>,
     /// Pod Security level that the catalog's pod complies with
-    #[arg(long, value_enum, default_value_t = Security::Restricted)]
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Security::Restricted)]
     pub(crate) security_context_config: Security,
 }
 

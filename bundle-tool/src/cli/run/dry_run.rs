@@ -16,7 +16,7 @@ pub(crate) struct DryRunArgs {
     #[arg(long, value_name = "WHERE", value_enum)]
     pub(crate) dry_run: Option<DryRun>,
     /// Output format of --dry-run
-    #[arg(long, short, value_enum, default_value_t = Format::Yaml, requires = "dry_run")]
+    #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t = Format::Yaml, requires = "dry_run")]
     output: Format,
 }
 

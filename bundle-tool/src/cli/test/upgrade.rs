@@ -83,7 +83,7 @@ pub(crate) struct TestUpgrade {
     /// File with the samples, as YAML documents [default: the `alm-examples` of the old version for the kinds that it owns]
     #[arg(long, value_name = "FILE")]
     samples: Option<PathBuf>,
-    /// Namespaces that the operator watches, as for `run bundle` [default: all if the bundle supports it, or its own]
+    /// Namespaces that the operator watches, as for `run bundle` [default: all namespaces if the bundle supports that, otherwise its own]
     #[arg(long, value_name = "MODE[=NS,…]")]
     install_mode: Option<InstallMode>,
     /// Keep the operator, its CRDs, the samples and the namespace

@@ -35,7 +35,10 @@ const fn rule(
         suite: Suite::Community,
         severity: Severity::Error,
         what,
-        impacts: &[Impact::PipelineRejects, Impact::Specific("The catalog shows it on the operator's page.")],
+        impacts: &[
+            Impact::PipelineRejects,
+            Impact::Specific("The catalog shows this field on the operator's page."),
+        ],
         help,
         sources: REQUIRED_FIELDS,
         check: Check::Csv(check),

@@ -5,7 +5,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "pull-request-operators-several",
     suite: Suite::Community,
     severity: Severity::Error,
-    what: "The pull request changes bundles, and files of more than one operator.",
+    what: "The pull request changes bundles, and also files of more than one operator.",
     impacts: &[
         Impact::PipelineRejects,
         Impact::Specific("The pipeline tests and publishes one operator for each pull request."),

@@ -5,7 +5,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "schema-metadata-restricted",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The schema of a resource restricts fields of `metadata` other than `name` and `generateName`.",
+    what: "The schema of a resource's `metadata` has a keyword other than `type`, `default` and `properties`, or restricts a field other than `name` and `generateName`.",
     impacts: &[Impact::CrdRejected],
     help: "set the schema of metadata to `{type: object}`, with at most name and generateName as properties",
     sources: &[Source::symbols(

@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "icon-type-mismatch",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The data of an icon is an image of another type than its media type says.",
+    what: "The data of an icon is an image of another type than its media type declares.",
     impacts: &[Impact::Specific(
         "Consoles show a broken image: browsers decode the data as the media type says.",
     )],
