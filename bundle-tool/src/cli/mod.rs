@@ -317,7 +317,7 @@ enum Command {
     /// Exit status: 0 on success, 2 if DIR contains no calls to these tools, or if a file cannot be read or written; in that
     /// case, nothing is written.
     MigrateProject(migrate_project::MigrateProject),
-    /// Mirror bundles, catalogs and images with everything that they need
+    /// Mirror bundles and catalogs with the images that they need
     ///
     /// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the
     /// deployments of the bundles, for all platforms and byte for byte, with their signatures and other referrers.

@@ -57,3 +57,4 @@ mod validate_choice;
 mod validate_formats;
 mod validate_online;
 mod validate_references;
+mod verbosity;
