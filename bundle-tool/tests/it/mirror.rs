@@ -236,7 +236,7 @@ fn layout_is_pushed_as_a_whole_without_the_first_registry() {
     let catalog = "quay.io/example/catalog:latest";
     let early = ["mirror", catalog, "--to", "oci:carried", "--manifests-dir", "sets"];
     let error = failure(&run(directory, &early));
-    assert!(error.contains("pass it with --manifests-registry"), "{error}");
+    assert!(error.contains("--manifests-dir requires --manifests-registry REGISTRY"), "{error}");
     assert!(!directory.join("carried").exists());
     stdout(&run(directory, &early[..4]));
     assert_eq!(source.stop(), Some(0));
@@ -394,6 +394,109 @@ fn signatures_and_other_referrers_are_mirrored() {
     assert_eq!(source.stop(), Some(0));
     let carried = listed(&format!("{}/carried", target.address), "oci-archive:all.tar");
     assert!(direct > 0 && direct == carried, "{direct} {carried}");
+}
+
+#[test]
+fn check_and_dry_run_list_what_a_copy_would_transfer() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published(directory);
+    keys(directory);
+    let bundle = format!("{}/example/gizmo-bundle:v1.2.0", source.address);
+    let push = ["push", "bundle", BUNDLE, &bundle, "--plain-http", "--sign", "cosign.key"];
+    assert!(run(directory, &push).status.success());
+    push_image(directory, &source, "tools/app:v1", 1000);
+    let target = Registry::start(two.path());
+    let registry = format!("{}/m", target.address);
+    for to in [registry.as_str(), "oci:carried"] {
+        let images = ["quay.io/example/gizmo-bundle:v1.2.0", "quay.io/tools/app:v1"];
+        let mirror = [&["mirror", "--plain-http", "--to", to][..], &images].concat();
+        stdout(&run(directory, &[&mirror[..], &["--no-referrers"]].concat()));
+        let check = |code: i32| {
+            let output = run(directory, &[&mirror[..], &["--check"]].concat());
+            let shown = String::from_utf8(output.stdout).unwrap();
+            assert_eq!(output.status.code(), Some(code), "{to}: {shown}");
+            shown
+        };
+        let without = run(directory, &[&mirror[..], &["--check", "--no-referrers"]].concat());
+        assert_eq!(stdout(&without), "3 images checked, 0 parts missing\n");
+        // Both of cosign's forms.
+        let shown = check(1);
+        assert_eq!(shown.matches("the signature or other referrer sha256").count(), 2, "{shown}");
+        let list = || stdout(&run(directory, &[&mirror[..], &["--dry-run"]].concat()));
+        assert!(!list().contains("of which 0 B"), "{}", list());
+        stdout(&run(directory, &mirror));
+        assert_eq!(check(0), "3 images checked, 0 parts missing\n");
+        assert!(list().contains("of which 0 B are to be copied"), "{}", list());
+        // The tag of the source moves.
+        fs::write(directory.join("manager"), to).unwrap();
+        let image = format!("{}/tools/app:v1", source.address);
+        stdout(&run(directory, &["push", "image", &image, "manager=/manager", "--plain-http"]));
+        let shown = check(1);
+        assert!(shown.contains("the image (its name leads to sha256:"), "{shown}");
+    }
+    // Behind the air gap, only what the target lists is checked.
+    let mirrored = format!("{registry}/example/gizmo-bundle:v1.2.0");
+    assert_eq!(source.stop(), Some(0));
+    let output = run(directory, &["mirror", &mirrored, "--plain-http", "--to", &registry, "--check"]);
+    let note = String::from_utf8_lossy(&output.stderr);
+    assert!(note.starts_with("note: could not compare 1 image with the source"), "{note}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "2 images checked, 0 parts missing\n");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn images_of_manifests_and_charts_are_mirrored() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let source = published(directory);
+    for name in ["web", "job", "chart"] {
+        push_image(directory, &source, &format!("tools/{name}:v1"), 1000);
+    }
+    let manifests = "kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{image: 'quay.io/tools/web:v1'}]}}}
+---
+kind: CronJob
+metadata: {name: job}
+spec: {jobTemplate: {spec: {template: {spec: {containers: [{image: 'quay.io/tools/job:v1'}]}}}}}
+";
+    fs::write(directory.join("rendered.yaml"), manifests).unwrap();
+    fs::create_dir(directory.join("chart")).unwrap();
+    let chart = |annotations: &str| {
+        fs::write(directory.join("chart/Chart.yaml"), format!("name: app\n{annotations}")).unwrap();
+    };
+    chart("annotations:\n  artifacthub.io/images: |\n    - {name: app, image: 'quay.io/tools/chart:v1'}\n");
+    let names = |shown: &str| -> Vec<String> {
+        shown.lines().map(|line| line.split_once('=').unwrap().0.to_owned()).collect()
+    };
+    let mirror = ["mirror", "--to", "oci:out"];
+    let shown = stdout(&run(directory, &[&mirror[..], &["rendered.yaml", "chart"]].concat()));
+    assert_eq!(names(&shown), ["quay.io/tools/chart:v1", "quay.io/tools/job:v1", "quay.io/tools/web:v1"]);
+    let mut child = tool(directory)
+        .args(["mirror", "-", "--to", "oci:piped"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(manifests.as_bytes()).unwrap();
+    let shown = stdout(&child.wait_with_output().unwrap());
+    assert_eq!(names(&shown), ["quay.io/tools/job:v1", "quay.io/tools/web:v1"]);
+    let set = "
+kind: ImageSetConfiguration
+apiVersion: mirror.openshift.io/v2alpha1
+mirror: {helm: {local: [{name: app, path: chart}]}}
+";
+    fs::write(directory.join("set.yaml"), set).unwrap();
+    let shown = stdout(&run(directory, &["mirror", "--config", "set.yaml", "--to", "oci:set"]));
+    assert_eq!(names(&shown), ["quay.io/tools/chart:v1"]);
+    chart("");
+    let error = failure(&run(directory, &[&mirror[..], &["chart"]].concat()));
+    assert_eq!(
+        error,
+        "error: failed to read chart: chart `app` does not list its images in the annotation `artifacthub.io/images`; render it with \
+         `helm template NAME CHART`, and use the output as REF\n"
+    );
 }
 
 #[test]
