@@ -718,7 +718,7 @@ impl Gate {
 
     /// Waits until the request arrives.
     fn wait(&self) {
-        self.reached.recv_timeout(Duration::from_secs(60)).unwrap();
+        self.reached.recv_timeout(Duration::from_mins(1)).unwrap();
     }
 }
 
@@ -813,4 +813,54 @@ fn two_runs_into_one_layout_keep_the_images_of_both() {
         stdout(&child.wait_with_output().unwrap());
     }
     require_complete(directory, &["mirror", &names[0], &names[1], "--to", "oci:both"], 2);
+}
+
+#[test]
+fn hostile_files_are_one_error_each_and_nothing_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let head = "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\n";
+    let aliases = "a: &a [x, x, x, x, x, x, x, x, x, x]\n".to_owned()
+        + &"bcdefgh".chars().zip("abcdefg".chars()).fold(String::new(), |text, (name, of)| {
+            format!("{text}{name}: &{name} [{}]\n", vec![format!("*{of}"); 10].join(", "))
+        });
+    let deep = "[".repeat(100_000);
+    let config: &[&str] = &["mirror", "--to", "oci:out", "--config"];
+    let manifests: &[&str] = &["mirror", "--to", "oci:out"];
+    let policy: &[&str] = &["copy", "localhost:1/x", "oci:out", "--signature-policy"];
+    let keyless = ["--certificate-identity", "a", "--certificate-oidc-issuer", "b", "--trusted-root"];
+    let roots: &[&str] = &[&["verify", "localhost:1/x"][..], &keyless].concat();
+    let convert: &[&str] = &["catalog", "convert-template", "basic"];
+    let size: &[&str] = &["catalog", "size"];
+    let list: &[&str] = &["catalog", "list", "bundles"];
+    for (command, file, text, expected) in [
+        (config, "set.yaml", format!("{head}{aliases}"), "excessive aliasing"),
+        (config, "set.yaml", format!("{head}mirror: &m {{operators: *m}}"), "contains itself"),
+        (config, "set.yaml", format!("{head}mirror: {deep}"), "nested deeper"),
+        (config, "set.yaml", format!("{head}#{}", "x".repeat(5 << 20)), "exceeds the limit"),
+        (config, "set.yaml", format!("{head}mirror: {{operators: 5}}"), "expected a list, found a number"),
+        (config, "set.yaml", format!("{head}mirror: {{operators: [x]}}"), "expected a map, found a string"),
+        (config, "set.yaml", format!("{head}mirror: {{operators: [{{catalog: []}}]}}"), "expected a string"),
+        (manifests, "pods.yaml", format!("kind: Pod\n{aliases}"), "excessive aliasing"),
+        (manifests, "pods.yaml", format!("kind: Pod\nspec: {deep}"), "nested deeper"),
+        (manifests, "pods.yaml", "kind: Pod\n".to_owned(), "found no images"),
+        (manifests, "chart.tgz", "no archive".to_owned(), "expected a chart"),
+        (policy, "policy.json", deep.clone(), "recursion limit"),
+        (policy, "policy.json", r#"{"default":[],"default":[]}"#.to_owned(), "duplicate field `default`"),
+        (roots, "root.json", deep.clone(), "expected a trusted_root.json"),
+        (roots, "root.json", format!(r#"{{"tlogs":"{}"}}"#, "x".repeat(5 << 20)), "exceeds the limit"),
+        (convert, "c.yaml", "schema: olm.package\nname: 5\n".to_owned(), "field `name` of a document"),
+        (convert, "c.yaml", format!("schema: x\n{aliases}"), "excessive aliasing"),
+        (size, "c.yaml", format!("schema: x\n{aliases}"), "excessive aliasing"),
+        (list, "c.yaml", "schema: olm.channel\nentries: 5\n".to_owned(), "expected"),
+    ] {
+        fs::write(directory.join(file), &text).unwrap();
+        let output = run(directory, &[command, &[file]].concat());
+        let error = String::from_utf8_lossy(&output.stderr);
+        let start: String = text.chars().take(100).collect();
+        assert_eq!(output.status.code(), Some(2), "{command:?} {start}: {error}");
+        assert!(error.starts_with("error: ") && error.lines().count() == 1, "{command:?} {start}: {error}");
+        assert!(error.contains(expected) && error.len() < 500, "{command:?} {start}: {error}");
+        assert!(output.stdout.is_empty() && !directory.join("out").exists(), "{command:?} {start}");
+    }
 }

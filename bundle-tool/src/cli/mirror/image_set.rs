@@ -147,11 +147,16 @@ impl ImageSet {
     }
 }
 
-/// Returns the items of a list; none if the field is missing.
+/// Returns the items of a list of maps; none if the field is missing.
 fn items<'j>(map: &'j Json, name: &str, at: &str) -> Result<&'j [Json]> {
     match &map[name] {
         Json::Null => Ok(&[]),
-        Json::Array(items) => Ok(items),
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate().filter(|(_, item)| !item.is_object()) {
+                bail!("{at}{name}[{index}]: expected a map, found {}", type_name(item));
+            }
+            Ok(items)
+        }
         other => bail!("{at}{name}: expected a list, found {}", type_name(other)),
     }
 }
@@ -210,8 +215,9 @@ fn range(map: &Json, at: &str) -> Result<Option<Range>> {
         return Ok(None);
     }
     let bounds = bounds.join(" ");
-    let range =
-        Range::parse(&bounds).with_context(|| format!("invalid versions at {at}: `{}`", excerpt(&bounds)))?;
+    let range = Range::parse(&bounds).with_context(|| {
+        format!("invalid versions at {}: `{}`", at.trim_end_matches('.'), excerpt(&bounds))
+    })?;
     Ok(Some(range))
 }
 
@@ -298,6 +304,10 @@ mirror:
             (
                 "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {helm: {local: x}}",
                 "mirror.helm.local: expected a list, found a string",
+            ),
+            (
+                "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {operators: [x]}",
+                "mirror.operators[0]: expected a map, found a string",
             ),
         ] {
             let error = ImageSet::parse(wrong.as_bytes()).unwrap_err().to_string();

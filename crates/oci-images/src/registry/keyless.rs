@@ -341,7 +341,7 @@ fn issued_by_any(
             }
             Err(webpki::Error::UnknownIssuer) => {}
             Err(error) if found == Problem::UntrustedIssuer => {
-                found = Problem::Certificate(error.to_string())
+                found = Problem::Certificate(error.to_string());
             }
             Err(_) => {}
         }

@@ -7,6 +7,7 @@
 //! `docker/policyconfiguration/naming.go` of containers/image.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -14,8 +15,9 @@ use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::Digest;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
-use serde::Deserialize;
-use serde_json::Value;
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 use super::client::Repository;
 use super::error::Error;
@@ -29,6 +31,8 @@ use crate::reference::Reference;
 const MAX_POLICY: u64 = 1 << 20;
 /// Maximum number of requirements of one scope, and of keys of one requirement.
 const MAX_REQUIREMENTS: usize = 100;
+/// The number of characters of a name that are shown.
+const MAX_NAME: usize = 200;
 /// The transport of images in registries.
 const REGISTRY: &str = "docker";
 
@@ -103,6 +107,69 @@ struct Fulcio {
     subject_email: String,
 }
 
+/// A value in which each map has each key once. Otherwise, a second entry for a scope would replace the first one.
+struct Unique(Value);
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(UniqueVisitor)
+    }
+}
+
+struct UniqueVisitor;
+
+impl<'de> Visitor<'de> for UniqueVisitor {
+    type Value = Unique;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a policy")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Unique, A::Error> {
+        let mut fields = Map::new();
+        while let Some((key, Unique(value))) = map.next_entry::<String, Unique>()? {
+            if fields.contains_key(&key) {
+                let key: String = key.chars().take(MAX_NAME).collect();
+                return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
+            }
+            fields.insert(key, value);
+        }
+        Ok(Unique(Value::Object(fields)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Unique, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Unique(value)) = items.next_element()? {
+            list.push(value);
+        }
+        Ok(Unique(Value::Array(list)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Unique, E> {
+        Ok(Unique(text.into()))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Unique, E> {
+        Ok(Unique(value.into()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Unique, E> {
+        Ok(Unique(number.into()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Unique, E> {
+        Ok(Unique(number.into()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Unique, E> {
+        Ok(Unique(number.into()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Unique, E> {
+        Ok(Unique(Value::Null))
+    }
+}
+
 impl Policy {
     /// Reads a policy and the keys that it names. Fields that it should not have are an error.
     ///
@@ -112,8 +179,9 @@ impl Policy {
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let error = |reason: String| KeyError::at(path, reason);
         let bytes = file::read(path, MAX_POLICY).map_err(|failure| error(io_error(&failure)))?;
-        let PolicyFile { default, transports } = serde_json::from_slice(&bytes)
-            .map_err(|failure| error(format!("expected a policy.json of containers: {failure}")))?;
+        let expected = |failure| error(format!("expected a policy.json of containers: {failure}"));
+        let Unique(policy) = serde_json::from_slice(&bytes).map_err(expected)?;
+        let PolicyFile { default, transports } = serde_json::from_value(policy).map_err(expected)?;
         let parse = |scope: &str, requirements: Vec<Value>| {
             let parsed = requirements_of(requirements);
             parsed.map_err(|reason| error(format!("{scope}: {reason}")))
@@ -214,9 +282,6 @@ async fn rejection_of_signatures(
     reasons.dedup();
     Ok(Some(if reasons.is_empty() { "it is not signed".to_owned() } else { reasons.join("; ") }))
 }
-
-/// The number of characters of a name that are shown.
-const MAX_NAME: usize = 200;
 
 impl SignedName {
     /// Returns whether `signed`, the name in a signature, is one that `image` may have.
@@ -513,6 +578,13 @@ mod tests {
             let error = policy(&text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
+        let accept = r#"[{"type":"insecureAcceptAnything"}]"#;
+        let twice =
+            format!(r#"{{"default":{accept},"transports":{{"docker":{{"a.b":{accept},"a.b":{accept}}}}}}}"#);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), twice).unwrap();
+        let error = Policy::read(file.path()).unwrap_err().to_string();
+        assert!(error.contains("duplicate field `a.b`"), "{error}");
         for requirement in [
             json!({ "type": "signedBy", "keyType": "GPGKeys" }),
             json!({ "type": "sigstoreSigned", "pki": {} }),
