@@ -151,12 +151,12 @@ impl ImageSet {
 fn items<'j>(map: &'j Json, name: &str, at: &str) -> Result<&'j [Json]> {
     match &map[name] {
         Json::Null => Ok(&[]),
-        Json::Array(items) => {
-            for (index, item) in items.iter().enumerate().filter(|(_, item)| !item.is_object()) {
-                bail!("{at}{name}[{index}]: expected a map, found {}", type_name(item));
+        Json::Array(items) => match items.iter().enumerate().find(|(_, item)| !item.is_object()) {
+            Some((index, item)) => {
+                bail!("{at}{name}[{index}]: expected a map, found {}", type_name(item))
             }
-            Ok(items)
-        }
+            None => Ok(items),
+        },
         other => bail!("{at}{name}: expected a list, found {}", type_name(other)),
     }
 }

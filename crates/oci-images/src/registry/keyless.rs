@@ -462,6 +462,8 @@ mod tests {
         log_key: KeyPair,
         roots: tempfile::NamedTempFile,
         trusted: Value,
+        /// The id of the log in hexadecimal digits.
+        log: String,
     }
 
     impl World {
@@ -485,7 +487,7 @@ mod tests {
             });
             let roots = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(roots.path(), trusted.to_string()).unwrap();
-            Self { authority, authority_key, log_key, roots, trusted }
+            Self { authority, authority_key, log_key, roots, trusted, log: hex(b"log") }
         }
 
         /// Returns the identity when the log, or the authority, is trusted only in this time.
@@ -538,7 +540,7 @@ mod tests {
                     "data": { "hash": { "value": sha256(signed).digest() } },
                 },
             });
-            let (body, log, index) = (STANDARD.encode(body.to_string()), hex(b"log"), 7);
+            let (body, log, index) = (STANDARD.encode(body.to_string()), self.log.clone(), 7);
             let promised =
                 format!(r#"{{"body":"{body}","integratedTime":{time},"logID":"{log}","logIndex":{index}}}"#);
             LogEntry { body, time, index, log, promise: sign(&self.log_key, promised.as_bytes()) }
@@ -620,6 +622,30 @@ mod tests {
             let error = world.valid_for(part, json!({ "end": "soon" })).unwrap_err().to_string();
             assert!(error.contains("invalid time in validFor"), "{error}");
         }
+    }
+
+    #[test]
+    fn policy_names_the_log_by_its_key() {
+        let mut world = World::new();
+        let (certificate, key) = world.certificate();
+        let signature = sign(&key, b"payload");
+        let root = world.authority.self_signed(&world.authority_key).unwrap().der().clone();
+        let log = VerifyingKey::from_spki(&world.log_key.subject_public_key_info()).unwrap();
+        world.log = log.id();
+        assert_eq!(
+            world.log,
+            hex(ring::digest::digest(&ring::digest::SHA256, &world.log_key.subject_public_key_info())
+                .as_ref())
+        );
+        let entry = world.entry(&certificate, b"payload", &signature, IN_2026);
+        let verify = |log: VerifyingKey| {
+            let identity = Identity::new(SUBJECT, PROVIDER, vec![root.clone()], vec![log]);
+            identity.verify(&certificate, &[], b"payload", b"payload", &signature, Some(&entry))
+        };
+        assert_eq!(verify(log), Ok(()));
+        let other = KeyPair::generate().unwrap().subject_public_key_info();
+        let other = verify(VerifyingKey::from_spki(&other).unwrap());
+        assert_eq!(other, Err(Problem::Log("the log is not trusted".to_owned())));
     }
 
     #[test]
