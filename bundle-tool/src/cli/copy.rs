@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use oci_images::layout::Platform;
 use oci_images::location::{Copier, ImageLocation};
-use oci_images::registry::Resolver;
+use oci_images::registry::{Policy, Resolver};
 use oci_images::transfer::Transfer;
 
 use super::exit::Exit;
@@ -27,6 +27,10 @@ use super::runtime::runtime;
   bundle-tool copy oci:images:quay.io/example/operator:v1.0.0 \\
     registry.example.com/operator:v1.0.0
 
+  # Copy an image only if it is signed, as podman and skopeo require it
+  bundle-tool copy --signature-policy /etc/containers/policy.json \\
+    quay.io/example/app:v1 registry.example.com/app:v1
+
   # Load the image for one platform into Docker
   bundle-tool copy --platform linux/arm64 quay.io/example/app:v1 \\
     docker-archive:app.tar
@@ -44,6 +48,9 @@ pub(crate) struct Copy {
     /// Do not copy signatures, SBOMs and other referrers; with --platform and for archives, they are never copied
     #[arg(long)]
     no_referrers: bool,
+    /// Copy the image only if this signature policy accepts it: a policy.json of containers
+    #[arg(long, value_name = "FILE")]
+    signature_policy: Option<PathBuf>,
     /// File to write the digest to
     #[arg(long, value_name = "FILE")]
     digest_file: Option<PathBuf>,
@@ -53,7 +60,8 @@ pub(crate) struct Copy {
 
 impl Copy {
     pub(crate) fn run(self) -> Result<Exit> {
-        let Self { from, to, platform, no_referrers, digest_file, registries } = self;
+        let Self { from, to, platform, no_referrers, signature_policy, digest_file, registries } = self;
+        let policy = signature_policy.as_deref().map(Policy::read).transpose()?;
         let with_referrers = !no_referrers
             && platform.is_none()
             && !matches!(from, ImageLocation::DockerArchive(..))
@@ -64,6 +72,15 @@ impl Copy {
         let copier = Copier { options: registries.options(), resolver: Resolver::from_env(), platform };
         let progress = progress(format!("copying {from}"));
         let runtime = runtime()?;
+        let (from, to) = match policy {
+            Some(policy) => {
+                let transfer = Transfer::new(registries.options(), Resolver::from_env(), false);
+                let accepted = runtime.block_on(transfer.require(&from, &policy))?;
+                let named = to.or_named(&from);
+                (accepted, named)
+            }
+            None => (from, to),
+        };
         let done = runtime
             .block_on(copier.copy(&from, &to, &progress))
             .with_context(|| format!("failed to copy {from} to {to}"))?;

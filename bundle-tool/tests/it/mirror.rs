@@ -5,14 +5,19 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::annotations::manifest;
 use crate::push::{BUNDLE, Registry, failure, run, stdout, tool};
 use crate::sign::keys;
+use crate::support::send_signal;
 
 /// A registry with a catalog, its bundle and the image of its operator. The names of quay.io and registry.example.com lead to it.
 fn published(directory: &Path) -> Registry {
@@ -236,7 +241,7 @@ fn layout_is_pushed_as_a_whole_without_the_first_registry() {
     let catalog = "quay.io/example/catalog:latest";
     let early = ["mirror", catalog, "--to", "oci:carried", "--manifests-dir", "sets"];
     let error = failure(&run(directory, &early));
-    assert!(error.contains("requires --manifests-registry"), "{error}");
+    assert!(error.contains("--manifests-dir requires --manifests-registry REGISTRY"), "{error}");
     assert!(!directory.join("carried").exists());
     stdout(&run(directory, &early[..4]));
     assert_eq!(source.stop(), Some(0));
@@ -397,6 +402,109 @@ fn signatures_and_other_referrers_are_mirrored() {
 }
 
 #[test]
+fn check_and_dry_run_list_what_a_copy_would_transfer() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published(directory);
+    keys(directory);
+    let bundle = format!("{}/example/gizmo-bundle:v1.2.0", source.address);
+    let push = ["push", "bundle", BUNDLE, &bundle, "--plain-http", "--sign", "cosign.key"];
+    assert!(run(directory, &push).status.success());
+    push_image(directory, &source, "tools/app:v1", 1000);
+    let target = Registry::start(two.path());
+    let registry = format!("{}/m", target.address);
+    for to in [registry.as_str(), "oci:carried"] {
+        let images = ["quay.io/example/gizmo-bundle:v1.2.0", "quay.io/tools/app:v1"];
+        let mirror = [&["mirror", "--plain-http", "--to", to][..], &images].concat();
+        stdout(&run(directory, &[&mirror[..], &["--no-referrers"]].concat()));
+        let check = |code: i32| {
+            let output = run(directory, &[&mirror[..], &["--check"]].concat());
+            let shown = String::from_utf8(output.stdout).unwrap();
+            assert_eq!(output.status.code(), Some(code), "{to}: {shown}");
+            shown
+        };
+        let without = run(directory, &[&mirror[..], &["--check", "--no-referrers"]].concat());
+        assert_eq!(stdout(&without), "3 images checked, 0 parts missing\n");
+        // Both of cosign's forms.
+        let shown = check(1);
+        assert_eq!(shown.matches("the signature or other referrer sha256").count(), 2, "{shown}");
+        let list = || stdout(&run(directory, &[&mirror[..], &["--dry-run"]].concat()));
+        assert!(!list().contains("of which 0 B"), "{}", list());
+        stdout(&run(directory, &mirror));
+        assert_eq!(check(0), "3 images checked, 0 parts missing\n");
+        assert!(list().contains("of which 0 B are to be copied"), "{}", list());
+        // The tag of the source moves.
+        fs::write(directory.join("manager"), to).unwrap();
+        let image = format!("{}/tools/app:v1", source.address);
+        stdout(&run(directory, &["push", "image", &image, "manager=/manager", "--plain-http"]));
+        let shown = check(1);
+        assert!(shown.contains("the image (its name leads to sha256:"), "{shown}");
+    }
+    // Behind the air gap, only what the target lists is checked.
+    let mirrored = format!("{registry}/example/gizmo-bundle:v1.2.0");
+    assert_eq!(source.stop(), Some(0));
+    let output = run(directory, &["mirror", &mirrored, "--plain-http", "--to", &registry, "--check"]);
+    let note = String::from_utf8_lossy(&output.stderr);
+    assert!(note.starts_with("note: could not compare 1 image with the source"), "{note}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "2 images checked, 0 parts missing\n");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn images_of_manifests_and_charts_are_mirrored() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let source = published(directory);
+    for name in ["web", "job", "chart"] {
+        push_image(directory, &source, &format!("tools/{name}:v1"), 1000);
+    }
+    let manifests = "kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{image: 'quay.io/tools/web:v1'}]}}}
+---
+kind: CronJob
+metadata: {name: job}
+spec: {jobTemplate: {spec: {template: {spec: {containers: [{image: 'quay.io/tools/job:v1'}]}}}}}
+";
+    fs::write(directory.join("rendered.yaml"), manifests).unwrap();
+    fs::create_dir(directory.join("chart")).unwrap();
+    let chart = |annotations: &str| {
+        fs::write(directory.join("chart/Chart.yaml"), format!("name: app\n{annotations}")).unwrap();
+    };
+    chart("annotations:\n  artifacthub.io/images: |\n    - {name: app, image: 'quay.io/tools/chart:v1'}\n");
+    let names = |shown: &str| -> Vec<String> {
+        shown.lines().map(|line| line.split_once('=').unwrap().0.to_owned()).collect()
+    };
+    let mirror = ["mirror", "--to", "oci:out"];
+    let shown = stdout(&run(directory, &[&mirror[..], &["rendered.yaml", "chart"]].concat()));
+    assert_eq!(names(&shown), ["quay.io/tools/chart:v1", "quay.io/tools/job:v1", "quay.io/tools/web:v1"]);
+    let mut child = tool(directory)
+        .args(["mirror", "-", "--to", "oci:piped"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(manifests.as_bytes()).unwrap();
+    let shown = stdout(&child.wait_with_output().unwrap());
+    assert_eq!(names(&shown), ["quay.io/tools/job:v1", "quay.io/tools/web:v1"]);
+    let set = "
+kind: ImageSetConfiguration
+apiVersion: mirror.openshift.io/v2alpha1
+mirror: {helm: {local: [{name: app, path: chart}]}}
+";
+    fs::write(directory.join("set.yaml"), set).unwrap();
+    let shown = stdout(&run(directory, &["mirror", "--config", "set.yaml", "--to", "oci:set"]));
+    assert_eq!(names(&shown), ["quay.io/tools/chart:v1"]);
+    chart("");
+    let error = failure(&run(directory, &[&mirror[..], &["chart"]].concat()));
+    assert_eq!(
+        error,
+        "error: failed to read chart: chart `app` does not list its images in the annotation `artifacthub.io/images`; render it with \
+         `helm template NAME CHART`, and use the output as REF\n"
+    );
+}
+
+#[test]
 fn configuration_of_oc_mirror_and_single_images_are_mirrored() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
@@ -484,46 +592,275 @@ fn published_packages(directory: &Path, count: usize, size: usize) -> Registry {
 }
 
 #[test]
-fn broken_connections_and_killed_runs_are_continued() {
+fn broken_connections_are_continued() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let directory = one.path();
     let source = published_packages(directory, 6, 700_000);
     // quay.io leads to the registry through connections that break.
     let cutter = Cutter::start(&source.address, 300_000);
-    let conf = directory.join(".config/containers/registries.conf");
-    let direct = fs::read_to_string(&conf).unwrap();
-    fs::write(&conf, direct.replace(&source.address, &cutter.address)).unwrap();
+    redirect(directory, &source.address, &cutter.address);
     let target = Registry::start(two.path());
-    let catalog = "quay.io/example/catalog:latest";
     let to_target = Cutter::start(&target.address, 400_000);
     let registry = format!("{}/m", to_target.address);
     for to in [registry.as_str(), "oci:carried", "oci-archive:carried.tar"] {
-        let mirror = ["mirror", catalog, "--to", to, "--plain-http"];
-        for milliseconds in [5, 20, 40, 60, 90, 120, 160, 200, 250, 300] {
-            let mut child =
-                tool(directory).args(mirror).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            std::thread::sleep(Duration::from_millis(milliseconds));
-            let _ = child.kill();
-            child.wait().unwrap();
-        }
+        let mirror = ["mirror", CATALOG, "--to", to, "--plain-http"];
         // What breaks more often than it is retried is continued by the next run.
         let complete = (0..10).find(|_| run(directory, &mirror).status.success());
         assert!(complete.is_some(), "{to}");
-        let check = run(directory, &[&mirror[..], &["--check"]].concat());
-        let shown = String::from_utf8_lossy(&check.stdout).into_owned();
-        assert_eq!(
-            shown,
-            "9 images checked, 0 parts missing\n",
-            "{to}: {}",
-            String::from_utf8_lossy(&check.stderr)
-        );
-        if to != "oci-archive:carried.tar" {
-            let listed = stdout(&run(directory, &[&mirror[..], &["--dry-run"]].concat()));
-            assert!(listed.contains("of which 0 B are to be copied"), "{listed}");
-        }
+        require_complete(directory, &mirror, 9);
     }
     assert_eq!(source.stop(), Some(0));
     // The archive is complete without the first registry.
     let to = format!("{}/carried", target.address);
     stdout(&run(directory, &["mirror", "oci-archive:carried.tar", "--to", &to, "--plain-http"]));
+}
+
+/// The name of the catalog of [`published`].
+const CATALOG: &str = "quay.io/example/catalog:latest";
+
+/// Lets the names of registries lead to another address.
+fn redirect(directory: &Path, from: &str, to: &str) {
+    let conf = directory.join(".config/containers/registries.conf");
+    let text = fs::read_to_string(&conf).unwrap();
+    fs::write(&conf, text.replace(from, to)).unwrap();
+}
+
+/// Checks that nothing is left to copy.
+fn require_complete(directory: &Path, mirror: &[&str], images: usize) {
+    let check = run(directory, &[mirror, &["--check"]].concat());
+    let shown = String::from_utf8_lossy(&check.stdout).into_owned();
+    let error = String::from_utf8_lossy(&check.stderr);
+    assert_eq!(shown, format!("{images} images checked, 0 parts missing\n"), "{mirror:?}: {error}");
+    // The layout that an archive is prepared in is gone.
+    if !mirror.iter().any(|argument| argument.starts_with("oci-archive:")) {
+        let listed = stdout(&run(directory, &[mirror, &["--dry-run"]].concat()));
+        assert!(listed.contains("of which 0 B are to be copied"), "{listed}");
+    }
+}
+
+/// The end of the first line of a request.
+const REQUEST: &[u8] = b" HTTP/1.1\r\n";
+
+/// Forwards connections to registries, counts their requests, and holds one of them.
+struct Gate {
+    state: Arc<GateState>,
+    reached: Receiver<()>,
+}
+
+struct GateState {
+    requests: AtomicUsize,
+    /// The number of the request that is not forwarded.
+    held: AtomicUsize,
+    reached: Sender<()>,
+}
+
+impl Gate {
+    fn new() -> Self {
+        let (sender, reached) = channel();
+        let state = GateState { requests: 0.into(), held: usize::MAX.into(), reached: sender };
+        Self { state: Arc::new(state), reached }
+    }
+
+    /// Returns the address that leads to a registry.
+    fn before(&self, registry: &str) -> String {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (registry, state) = (registry.to_owned(), Arc::clone(&self.state));
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let (Ok(mut client), Ok(mut server)) = (client, TcpStream::connect(&registry)) else {
+                    return;
+                };
+                let (mut back, mut answers) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut answers, &mut back);
+                    let _ = back.shutdown(std::net::Shutdown::Both);
+                });
+                let state = Arc::clone(&state);
+                std::thread::spawn(move || {
+                    let mut buffer = vec![0; 64 << 10];
+                    while let Ok(length @ 1..) = client.read(&mut buffer) {
+                        let bytes = &buffer[..length];
+                        for _ in bytes.windows(REQUEST.len()).filter(|window| *window == REQUEST) {
+                            let number = state.requests.fetch_add(1, Ordering::SeqCst) + 1;
+                            if number == state.held.load(Ordering::SeqCst) {
+                                let _ = state.reached.send(());
+                                // Until the client gives up.
+                                let _ = std::io::copy(&mut client, &mut std::io::sink());
+                                return;
+                            }
+                        }
+                        if server.write_all(bytes).is_err() {
+                            break;
+                        }
+                    }
+                    let _ = server.shutdown(std::net::Shutdown::Both);
+                });
+            }
+        });
+        address
+    }
+
+    /// Counts from 0 again, and holds the request with this number.
+    fn hold(&self, number: usize) {
+        self.state.requests.store(0, Ordering::SeqCst);
+        self.state.held.store(number, Ordering::SeqCst);
+    }
+
+    /// Counts from 0 again, and holds no request.
+    fn open(&self) {
+        self.hold(usize::MAX);
+    }
+
+    fn requests(&self) -> usize {
+        self.state.requests.load(Ordering::SeqCst)
+    }
+
+    /// Waits until the request arrives.
+    fn wait(&self) {
+        self.reached.recv_timeout(Duration::from_mins(1)).unwrap();
+    }
+}
+
+/// Starts a mirror.
+fn start(directory: &Path, mirror: &[&str]) -> Child {
+    tool(directory).args(mirror).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn runs_that_are_killed_at_any_request_are_continued() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published_packages(directory, 4, 100_000);
+    let target = Registry::start(two.path());
+    let gate = Gate::new();
+    redirect(directory, &source.address, &gate.before(&source.address));
+    let registry = format!("{}/m", gate.before(&target.address));
+    for place in [registry.as_str(), "oci:carried", "oci-archive:packed"] {
+        let to = |number: usize| format!("{place}{number}");
+        gate.open();
+        stdout(&run(directory, &["mirror", CATALOG, "--to", &to(0), "--plain-http"]));
+        let all = gate.requests();
+        for number in 1..=10 {
+            let to = to(number);
+            let mirror = ["mirror", CATALOG, "--to", &to, "--plain-http"];
+            gate.hold(all * number / 10 - 1);
+            let mut child = start(directory, &mirror);
+            gate.wait();
+            child.kill().unwrap();
+            child.wait().unwrap();
+            gate.open();
+            if let Some(archive) = to.strip_prefix("oci-archive:") {
+                assert!(!directory.join(archive).exists(), "{to}");
+            }
+            stdout(&run(directory, &mirror));
+            assert!(gate.requests() <= all + 2, "{to}: {} after {all}", gate.requests());
+            require_complete(directory, &mirror, 7);
+        }
+    }
+}
+
+#[test]
+fn stalled_and_interrupted_runs_end_and_are_continued() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let source = published_packages(directory, 2, 100_000);
+    let gate = Gate::new();
+    redirect(directory, &source.address, &gate.before(&source.address));
+    stdout(&run(directory, &["mirror", CATALOG, "--to", "oci:all"]));
+    let last = gate.requests() - 1;
+
+    let stalled = ["mirror", CATALOG, "--to", "oci-archive:stalled.tar", "--idle-timeout", "1s"];
+    // A request that stalls is sent once more, which succeeds.
+    gate.hold(last);
+    stdout(&run(directory, &stalled));
+    gate.wait();
+    fs::remove_file(directory.join("stalled.tar")).unwrap();
+
+    let interrupted = ["mirror", CATALOG, "--to", "oci-archive:interrupted.tar"];
+    gate.hold(last);
+    let child = start(directory, &interrupted);
+    gate.wait();
+    send_signal(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert!(!output.status.success(), "{:?}", output.status);
+    assert!(!directory.join("interrupted.tar").exists());
+    gate.open();
+    stdout(&run(directory, &interrupted));
+    require_complete(directory, &interrupted, 5);
+}
+
+#[test]
+fn two_runs_into_one_layout_keep_the_images_of_both() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let source = published(directory);
+    let names = ["one", "two"].map(|name| {
+        push_image(directory, &source, &format!("tools/{name}:v1"), 100_000);
+        format!("quay.io/tools/{name}:v1")
+    });
+    let gate = Gate::new();
+    redirect(directory, &source.address, &gate.before(&source.address));
+    // The first run has opened the layout when the second one starts.
+    gate.open();
+    stdout(&run(directory, &["mirror", &names[0], "--to", "oci:first"]));
+    gate.hold(gate.requests());
+    let first = start(directory, &["mirror", &names[0], "--to", "oci:both", "--idle-timeout", "2s"]);
+    gate.wait();
+    gate.open();
+    let second = start(directory, &["mirror", &names[1], "--to", "oci:both"]);
+    for child in [first, second] {
+        stdout(&child.wait_with_output().unwrap());
+    }
+    require_complete(directory, &["mirror", &names[0], &names[1], "--to", "oci:both"], 2);
+}
+
+#[test]
+fn hostile_files_are_one_error_each_and_nothing_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let head = "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\n";
+    let aliases = "a: &a [x, x, x, x, x, x, x, x, x, x]\n".to_owned()
+        + &"bcdefgh".chars().zip("abcdefg".chars()).fold(String::new(), |text, (name, of)| {
+            format!("{text}{name}: &{name} [{}]\n", vec![format!("*{of}"); 10].join(", "))
+        });
+    let deep = "[".repeat(100_000);
+    let config: &[&str] = &["mirror", "--to", "oci:out", "--config"];
+    let manifests: &[&str] = &["mirror", "--to", "oci:out"];
+    let policy: &[&str] = &["copy", "localhost:1/x", "oci:out", "--signature-policy"];
+    let keyless = ["--certificate-identity", "a", "--certificate-oidc-issuer", "b", "--trusted-root"];
+    let roots: &[&str] = &[&["verify", "localhost:1/x"][..], &keyless].concat();
+    let convert: &[&str] = &["catalog", "convert-template", "basic"];
+    let size: &[&str] = &["catalog", "size"];
+    let list: &[&str] = &["catalog", "list", "bundles"];
+    for (command, file, text, expected) in [
+        (config, "set.yaml", format!("{head}{aliases}"), "excessive aliasing"),
+        (config, "set.yaml", format!("{head}mirror: &m {{operators: *m}}"), "contains itself"),
+        (config, "set.yaml", format!("{head}mirror: {deep}"), "nested deeper"),
+        (config, "set.yaml", format!("{head}#{}", "x".repeat(5 << 20)), "exceeds the limit"),
+        (config, "set.yaml", format!("{head}mirror: {{operators: 5}}"), "expected a list, found a number"),
+        (config, "set.yaml", format!("{head}mirror: {{operators: [x]}}"), "expected a map, found a string"),
+        (config, "set.yaml", format!("{head}mirror: {{operators: [{{catalog: []}}]}}"), "expected a string"),
+        (manifests, "pods.yaml", format!("kind: Pod\n{aliases}"), "excessive aliasing"),
+        (manifests, "pods.yaml", format!("kind: Pod\nspec: {deep}"), "nested deeper"),
+        (manifests, "pods.yaml", "kind: Pod\n".to_owned(), "found no images"),
+        (manifests, "chart.tgz", "no archive".to_owned(), "expected a chart"),
+        (policy, "policy.json", deep.clone(), "recursion limit"),
+        (policy, "policy.json", r#"{"default":[],"default":[]}"#.to_owned(), "duplicate field `default`"),
+        (roots, "root.json", deep.clone(), "expected a trusted_root.json"),
+        (roots, "root.json", format!(r#"{{"tlogs":"{}"}}"#, "x".repeat(5 << 20)), "exceeds the limit"),
+        (convert, "c.yaml", "schema: olm.package\nname: 5\n".to_owned(), "field `name` of a document"),
+        (convert, "c.yaml", format!("schema: x\n{aliases}"), "excessive aliasing"),
+        (size, "c.yaml", format!("schema: x\n{aliases}"), "excessive aliasing"),
+        (list, "c.yaml", "schema: olm.channel\nentries: 5\n".to_owned(), "expected"),
+    ] {
+        fs::write(directory.join(file), &text).unwrap();
+        let output = run(directory, &[command, &[file]].concat());
+        let error = String::from_utf8_lossy(&output.stderr);
+        let start: String = text.chars().take(100).collect();
+        assert_eq!(output.status.code(), Some(2), "{command:?} {start}: {error}");
+        assert!(error.starts_with("error: ") && error.lines().count() == 1, "{command:?} {start}: {error}");
+        assert!(error.contains(expected) && error.len() < 500, "{command:?} {start}: {error}");
+        assert!(output.stdout.is_empty() && !directory.join("out").exists(), "{command:?} {start}");
+    }
 }

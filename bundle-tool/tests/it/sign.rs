@@ -423,3 +423,72 @@ fn bill_of_materials_lists_the_packages_of_a_lock_file() {
     fs::write(directory.join("Cargo.lock"), "nonsense").unwrap();
     assert_eq!(run(directory, &["attest", "sbom"]).status.code(), Some(2));
 }
+
+#[test]
+fn policy_decides_which_images_are_copied() {
+    let dir = tempfile::tempdir().unwrap();
+    let directory = dir.path();
+    let registry = Registry::start(directory);
+    keys(directory);
+    fs::write(directory.join("manager"), "a program").unwrap();
+    let push = |name: &str, more: &[&str]| {
+        let image = format!("{}/{name}", registry.address);
+        let push = ["push", "image", &image, "manager=/manager", "--plain-http"];
+        stdout(&run(directory, &[&push[..], more].concat()));
+        image
+    };
+    let signed = push("org/signed:v1", &["--sign", "cosign.key"]);
+    let unsigned = push("org/unsigned:v1", &[]);
+    let policy = |requirement: serde_json::Value| {
+        let registry = &registry.address;
+        let policy = serde_json::json!({
+            "default": [{ "type": "reject" }],
+            "transports": { "docker": { format!("{registry}/org"): [requirement] } },
+        });
+        fs::write(directory.join("policy.json"), policy.to_string()).unwrap();
+    };
+    let copy = |image: &str, to: &str| {
+        run(directory, &["copy", image, to, "--plain-http", "--signature-policy", "policy.json"])
+    };
+    let repository = serde_json::json!({ "type": "matchRepository" });
+    let by_key = serde_json::json!({
+        "type": "sigstoreSigned", "keyPath": directory.join("cosign.pub"), "signedIdentity": repository,
+    });
+    let rejected = |image: &str, reason: &str| {
+        let error = failure(&copy(image, "oci:rejected"));
+        let expected = format!("{image} is rejected by the signature policy policy.json: {reason}");
+        assert!(error.contains(&expected), "{error}");
+        assert!(!directory.join("rejected").exists());
+    };
+    policy(by_key.clone());
+    stdout(&copy(&signed, "oci:copied"));
+    // The image has the name that it has without a policy.
+    stdout(&run(directory, &["inspect", &format!("oci:copied:{signed}")]));
+    rejected(&unsigned, "it is not signed");
+    rejected(&push("other/app:v1", &[]), "the policy rejects all images of this scope");
+    let mirror = ["mirror", &signed, &unsigned, "--to", "oci:mirror", "--plain-http"];
+    let output = run(directory, &[&mirror[..], &["--signature-policy", "policy.json"]].concat());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("it is not signed"), "{error}");
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with(&signed));
+
+    let mut exact = by_key.clone();
+    exact.as_object_mut().unwrap().remove("signedIdentity");
+    policy(exact);
+    let name = signed.strip_suffix(":v1").unwrap();
+    rejected(
+        &signed,
+        &format!("it is signed as `{name}`, which the signedIdentity of the policy does not accept"),
+    );
+    let other = rcgen::KeyPair::generate().unwrap();
+    fs::write(directory.join("other.pub"), other.public_key_pem()).unwrap();
+    let mut foreign = by_key;
+    foreign["keyPath"] = serde_json::json!(directory.join("other.pub"));
+    policy(foreign);
+    rejected(&signed, "it is signed with another key");
+    policy(serde_json::json!({ "type": "signedBy", "keyType": "GPGKeys", "keyPath": "/x" }));
+    rejected(&signed, "the policy requires `signedBy`, which is not supported");
+    policy(serde_json::json!({ "type": "insecureAcceptAnything" }));
+    stdout(&copy(&unsigned, "oci:accepted"));
+}

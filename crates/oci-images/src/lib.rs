@@ -21,6 +21,8 @@ struct Readme;
 
 #[cfg(feature = "registry")]
 mod blocking;
+#[cfg(feature = "registry")]
+mod fill;
 pub mod labels;
 #[cfg(feature = "layout")]
 #[cfg_attr(

@@ -1,14 +1,12 @@
 //! Where images are: registries, layouts and archives; and copying between any two of them.
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use futures::stream::{self, FuturesUnordered, StreamExt};
-
 use crate::blocking::blocking;
+use crate::fill::fetch_into;
 use crate::layout::{
     self, Artifact, Blob, Contents, Digest, DirectoryWriter, Found, Image, OciLayout, Platform, Search,
     Wanted,
@@ -49,6 +47,17 @@ pub enum Error {
     NotALayout {
         /// The place.
         place: String,
+    },
+    /// A signature policy rejects the image.
+    #[cfg(feature = "sign")]
+    #[error("{place} is rejected by the signature policy {}: {reason}", .policy.display())]
+    Rejected {
+        /// The image.
+        place: String,
+        /// The file of the policy.
+        policy: PathBuf,
+        /// What the image lacks.
+        reason: String,
     },
     /// The copy would be the image itself.
     #[error("cannot copy {place} to itself: choose another directory or name")]
@@ -332,6 +341,21 @@ impl ImageLocation {
         }
     }
 
+    /// Returns the same place with the name that an image of a registry has, if it has no name of its own.
+    #[must_use]
+    pub fn or_named(self, image: &Self) -> Self {
+        match (self, image) {
+            (Self::Directory(path, None), Self::Registry(name)) => {
+                Self::Directory(path, Some(name.to_string()))
+            }
+            (Self::Archive(path, None), Self::Registry(name)) => Self::Archive(path, Some(name.to_string())),
+            (Self::DockerArchive(path, None), Self::Registry(name)) => {
+                Self::DockerArchive(path, Some(name.to_string()))
+            }
+            (place, _) => place,
+        }
+    }
+
     /// Returns the name of the image: in its registry, or as its layout or archive calls it.
     async fn name(&self) -> Result<Option<String>, Error> {
         match self.medium() {
@@ -508,71 +532,6 @@ impl Copier {
         copier.write(artifact, source.as_ref(), from, to, progress).await
     }
 
-    /// Returns whether `place` has the image or index `digest`, under its name.
-    ///
-    /// # Errors
-    ///
-    /// Those of reading.
-    pub async fn has(&self, place: &ImageLocation, digest: &str) -> Result<bool, Error> {
-        let local = match place.medium() {
-            Medium::Registry(reference) => {
-                let repository = Repository::for_reading(reference, &self.options, &self.resolver).await?;
-                let found = repository.find(reference.tag().unwrap_or(digest)).await?;
-                return Ok(found.as_deref() == Some(digest));
-            }
-            Medium::Local(local) => local,
-        };
-        let digest = digest.to_owned();
-        let has = local.read(move |opened, name| {
-            let artifact = match opened {
-                Opened::Layout(layout) => layout.artifact(name, &Wanted::All)?,
-                Opened::Docker(image) => image.into(),
-            };
-            let is_readable = |blob: &&Blob| {
-                blob.open().is_ok_and(|mut reader| io::copy(&mut reader, &mut io::sink()).is_ok())
-            };
-            Ok(artifact.digest().as_ref() == digest && artifact.all_blobs().values().all(is_readable))
-        });
-        has.await
-    }
-
-    /// Returns what `place` lacks of its image, or of its index and the images for each platform: manifests, and blobs that
-    /// manifests name. Nothing is transferred but manifests. `digest` is what the name must lead to.
-    ///
-    /// # Errors
-    ///
-    /// Those of reading, except that something is missing.
-    pub async fn missing(&self, place: &ImageLocation, digest: Option<&str>) -> Result<Vec<String>, Error> {
-        let local = match place.medium() {
-            Medium::Registry(reference) => {
-                let repository = Repository::for_reading(reference, &self.options, &self.resolver).await?;
-                return Ok(repository.missing(digest).await?);
-            }
-            Medium::Local(local) => local,
-        };
-        let digest = digest.map(str::to_owned);
-        let found = local.read(move |opened, name| match opened {
-            Opened::Layout(layout) => layout.missing(name, digest.as_deref()),
-            // What can be opened is complete.
-            Opened::Docker(image) => {
-                let is_other = digest.is_some_and(|digest| digest != image.digest().as_ref());
-                let other = || format!("the image (its name leads to {})", image.digest());
-                Ok(is_other.then(other).into_iter().collect())
-            }
-        });
-        match found.await {
-            Err(Error::Layout(layout::Error::Read { source, .. }))
-                if source.kind() == io::ErrorKind::NotFound =>
-            {
-                Ok(vec!["the image".to_owned()])
-            }
-            Err(Error::Layout(error @ (layout::Error::NotFound { .. } | layout::Error::Read { .. }))) => {
-                Ok(vec![error.to_string()])
-            }
-            found => found,
-        }
-    }
-
     /// Returns what is copied of an artifact that was read at `from`.
     async fn choose(
         &self,
@@ -672,34 +631,7 @@ impl Copier {
         })
         .await?;
         let present = artifact.all_blobs().len() - missing.len();
-        let mut fetched = stream::iter(missing)
-            .map(|blob| async move {
-                match source {
-                    Some(source) => source.fetch(&blob, progress).await,
-                    None => Ok(blob),
-                }
-            })
-            .buffer_unordered(parallel);
-        let mut adding = FuturesUnordered::new();
-        let added = loop {
-            tokio::select! {
-                Some(blob) = fetched.next(), if adding.len() < parallel => match blob {
-                    Ok(blob) => {
-                        let writer = Arc::clone(&writer);
-                        adding.push(blocking(move || writer.add(&blob)));
-                    }
-                    Err(error) => break Err(Error::from(error)),
-                },
-                Some(added) = adding.next() => if let Err(error) = added {
-                    break Err(error.into());
-                },
-                else => break Ok(()),
-            }
-        };
-        drop(fetched);
-        // What the writer created is removed when nothing uses it any more.
-        while adding.next().await.is_some() {}
-        added?;
+        fetch_into(&writer, missing, source, parallel, progress).await?;
         let finish = move || Arc::into_inner(writer).map(|writer| writer.finish(&artifact, &name));
         blocking(finish).await.transpose()?;
         Ok(present)

@@ -1,21 +1,27 @@
 //! Copying many images into one registry, layout or archive, with what refers to them: signatures, SBOMs, provenance.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
+use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::blocking::blocking;
+use crate::fill::fetch_into;
 use crate::layout::{
     self, Artifact, Blob, Digest, DirectoryWriter, Document, Image, OciLayout, Platform, Wanted,
 };
 use crate::location::{Error, ImageLocation};
 use crate::reference::Reference;
+#[cfg(feature = "sign")]
+use crate::registry::Policy;
 use crate::registry::{self, Options, Progress, Repository, Resolver};
 
 /// The tags of signatures, attestations and SBOMs that cosign derives from a digest.
 const COSIGN_TAGS: [&str; 3] = ["sig", "att", "sbom"];
+/// What is missing if an image is.
+const IMAGE: &str = "the image";
 /// Maximum number of referrers of one image, at all depths together.
 const MAX_REFERRERS: usize = 1000;
 /// Maximum depth of referrers of referrers, such as the signature of an SBOM.
@@ -32,6 +38,8 @@ pub struct Transfer {
     sources: Mutex<BTreeMap<String, Arc<Opened>>>,
     target: Option<LayoutTarget>,
     known: HashMap<String, HashSet<String>>,
+    /// The registries that cannot be reached, with the reason.
+    unreachable: Mutex<BTreeMap<String, String>>,
 }
 
 /// A layout that images are copied to.
@@ -77,6 +85,23 @@ pub struct Measured {
     pub missing: BTreeSet<String>,
 }
 
+/// What a place lacks of an image.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Checked {
+    /// The parts that are missing.
+    pub missing: Vec<String>,
+    /// Why the image was not compared with the one that it is a copy of: the registry of that one cannot be used.
+    pub not_compared: Option<String>,
+}
+
+/// What a copy of an image has.
+struct Expected {
+    root: Digest,
+    /// Tags or digests of signatures and other referrers, with their digests.
+    referrers: Vec<(String, Digest)>,
+}
+
 /// Where an image is read.
 enum Source {
     Registry(Box<Repository>),
@@ -97,8 +122,8 @@ impl Transfer {
     /// Returns a transfer; `referrers` is whether signatures and other referrers are copied with their images.
     #[must_use]
     pub fn new(options: Options, resolver: Resolver, referrers: bool) -> Self {
-        let (sources, known) = (Mutex::default(), HashMap::new());
-        Self { options, resolver, referrers, sources, target: None, known }
+        let (sources, unreachable) = (Mutex::default(), Mutex::default());
+        Self { options, resolver, referrers, sources, target: None, known: HashMap::new(), unreachable }
     }
 
     /// Makes the layout in the directory `path` the target of copies to that layout. What is copied stays there even if the transfer
@@ -244,55 +269,171 @@ impl Transfer {
         Ok(done.referrers)
     }
 
-    /// Returns how large an image is, and what `to` lacks of it. Only manifests are transferred.
+    /// Requires that a policy accepts the image or index at `place`, and returns the place of exactly that image: in a registry, its
+    /// digest.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rejected`], and those of reading.
+    #[cfg(feature = "sign")]
+    pub async fn require(&self, place: &ImageLocation, policy: &Policy) -> Result<ImageLocation, Error> {
+        let (accepted, reason) = match place {
+            ImageLocation::Registry(reference) => {
+                let repository = Repository::for_reading(reference, &self.options, &self.resolver).await?;
+                let digest = repository.manifest(reference).await?.digest().clone();
+                let accepted = ImageLocation::Registry(reference.at(digest.as_ref()));
+                (accepted, policy.rejection(&repository, &digest).await?)
+            }
+            ImageLocation::Directory(path, _) => (place.clone(), policy.local_rejection("oci", path)),
+            ImageLocation::Archive(path, _) => (place.clone(), policy.local_rejection("oci-archive", path)),
+            ImageLocation::DockerArchive(path, _) => {
+                (place.clone(), policy.local_rejection("docker-archive", path))
+            }
+        };
+        match reason {
+            None => Ok(accepted),
+            Some(reason) => {
+                let (place, policy) = (place.to_string(), policy.path().to_owned());
+                Err(Error::Rejected { place, policy, reason })
+            }
+        }
+    }
+
+    /// Returns how large an image is, with what refers to it if that is copied, and what [`Transfer::copy`] would copy to `to`. Only
+    /// manifests are transferred.
     ///
     /// # Errors
     ///
     /// Those of reading.
-    pub async fn measure(&self, from: &ImageLocation, to: &ImageLocation) -> Result<Measured, Error> {
+    pub async fn measure(
+        &self,
+        from: &ImageLocation,
+        to: &ImageLocation,
+        whole: bool,
+    ) -> Result<Measured, Error> {
         let source = self.source(from).await?;
-        let (root, _) = source.root().await?;
-        let artifact = source.artifact().await?;
-        let all: Vec<Blob> =
-            artifact.all_blobs().into_values().chain(artifact.all_manifests()).cloned().collect();
-        let blobs: BTreeMap<String, u64> =
-            all.iter().map(|blob| (blob.digest().to_string(), blob.size())).collect();
-        let is_missing: Vec<(String, bool)> = match to {
-            ImageLocation::Registry(reference) => {
-                let target = Repository::for_reading(reference, &self.options, &self.resolver).await?;
-                if target.find(version_of(reference)).await?.as_deref() == Some(root.as_ref()) {
-                    Vec::new()
-                } else {
-                    let (target, parallel) = (&target, self.options.parallel.get());
-                    stream::iter(all)
-                        .map(|blob| async move {
-                            Ok::<_, Error>((blob.digest().to_string(), !target.stores(&blob).await?))
-                        })
-                        .buffer_unordered(parallel)
-                        .try_collect()
-                        .await?
-                }
+        let (root, children) = source.root().await?;
+        let sink = match to {
+            ImageLocation::Registry(reference) => Sink::Registry(Box::new(
+                Repository::for_reading(reference, &self.options, &self.resolver).await?,
+            )),
+            place => Sink::Layout { name: place.image_name().unwrap_or("latest").to_owned() },
+        };
+        let mut measured = Measured { digest: root.to_string(), ..Measured::default() };
+        self.measure_one(&source, &sink, &root, whole, &mut measured).await?;
+        if self.referrers {
+            for (version, digest) in self.referrers_of(&source, root, children).await? {
+                let (source, sink) = (source.at(&version), sink.at(&version));
+                self.measure_one(&source, &sink, &digest, true, &mut measured).await?;
             }
-            _ => match &self.target {
-                Some(target) => {
-                    let repository = to.image_name().and_then(repository_of).unwrap_or_default();
-                    let known = self.known.get(&repository);
-                    let is_known =
-                        |blob: &Blob| known.is_some_and(|known| known.contains(blob.digest().as_ref()));
-                    let all: Vec<Blob> = all.into_iter().filter(|blob| !is_known(blob)).collect();
-                    let writer = Arc::clone(&target.writer);
-                    let check = move || {
-                        all.iter()
-                            .map(|blob| (blob.digest().to_string(), !writer.has(blob)))
-                            .collect::<Vec<_>>()
-                    };
-                    blocking(check).await
+        }
+        Ok(measured)
+    }
+
+    /// Adds the size of one image or referrer, and what the target lacks of it.
+    async fn measure_one(
+        &self,
+        source: &Source,
+        sink: &Sink,
+        root: &Digest,
+        whole: bool,
+        measured: &mut Measured,
+    ) -> Result<(), Error> {
+        let artifact = source.artifact().await?;
+        let all = artifact.all_blobs().into_values().chain(artifact.all_manifests()).cloned();
+        let all: Vec<Blob> = all.collect();
+        measured.blobs.extend(all.iter().map(|blob| (blob.digest().to_string(), blob.size())));
+        let missing: Vec<String> = match sink {
+            Sink::Registry(target) => {
+                if target.find(version_of(target.reference())).await?.as_deref() == Some(root.as_ref()) {
+                    return Ok(());
                 }
-                None => all.iter().map(|blob| (blob.digest().to_string(), true)).collect(),
+                let stored = stream::iter(all).map(|blob| async move {
+                    let is_stored = target.stores(&blob).await?;
+                    Ok::<_, Error>((!is_stored).then(|| blob.digest().to_string()))
+                });
+                let stored = stored.buffer_unordered(self.options.parallel.get());
+                stored.try_filter_map(async |missing| Ok(missing)).try_collect().await?
+            }
+            Sink::Layout { name } => {
+                let omitted = self.omitted(name, whole);
+                let all: Vec<Blob> = all.into_iter().filter(|blob| !omitted(blob)).collect();
+                let writer = self.target.as_ref().map(|target| Arc::clone(&target.writer));
+                let check = move || {
+                    let missing =
+                        all.iter().filter(|blob| !writer.as_ref().is_some_and(|writer| writer.has(blob)));
+                    missing.map(|blob| blob.digest().to_string()).collect()
+                };
+                blocking(check).await
+            }
+        };
+        measured.missing.extend(missing);
+        Ok(())
+    }
+
+    /// Returns what `to` lacks of the image at `from`, for each platform, and of what refers to it if that is copied. Nothing is
+    /// transferred but manifests. `digest` is what the name must lead to.
+    ///
+    /// If the registry of `from` cannot be used, such as behind an air gap, what `to` lists is checked nevertheless.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading `to`, and layouts and archives.
+    pub async fn check(
+        &self,
+        from: &ImageLocation,
+        to: &ImageLocation,
+        digest: Option<&str>,
+    ) -> Result<Checked, Error> {
+        let registry = match from {
+            ImageLocation::Registry(reference) => reference.registry(),
+            _ => "",
+        };
+        // A registry that cannot be reached is tried once, not again for each of its images.
+        let unreachable = locked(&self.unreachable).get(registry).cloned();
+        let (found, not_compared) = match unreachable {
+            Some(reason) => (None, Some(reason)),
+            None => match self.expected(from).await {
+                Ok(found) => (Some(found), None),
+                Err(Error::Registry(error)) => {
+                    let reason = error.to_string();
+                    if !error.is_about_content() {
+                        locked(&self.unreachable).insert(registry.to_owned(), reason.clone());
+                    }
+                    (None, Some(reason))
+                }
+                Err(error) => return Err(error),
             },
         };
-        let missing = is_missing.into_iter().filter_map(|(digest, missing)| missing.then_some(digest));
-        Ok(Measured { digest: root.to_string(), blobs, missing: missing.collect() })
+        let digest = digest.map(str::to_owned);
+        let digest = digest.or_else(|| found.as_ref().map(|found| found.root.to_string()));
+        let target = match self.source(to).await {
+            Err(error) => {
+                return Ok(Checked { missing: absent(error)?, not_compared });
+            }
+            Ok(target) => target,
+        };
+        let mut missing = target.missing(digest).await?;
+        let is_there = missing.iter().all(|part| !part.starts_with("the image (") && part != IMAGE);
+        for (version, digest) in found.into_iter().flat_map(|found| found.referrers).filter(|_| is_there) {
+            let found = target.at(&version).missing(Some(digest.to_string())).await?;
+            if !found.is_empty() {
+                missing.push(format!("the signature or other referrer {version}"));
+            }
+        }
+        Ok(Checked { missing, not_compared })
+    }
+
+    /// Returns what a copy of the image would have.
+    async fn expected(&self, from: &ImageLocation) -> Result<Expected, Error> {
+        let source = self.source(from).await?;
+        let (root, children) = source.root().await?;
+        let referrers = if self.referrers {
+            self.referrers_of(&source, root.clone(), children).await?
+        } else {
+            Vec::new()
+        };
+        Ok(Expected { root, referrers })
     }
 
     /// Ends the transfer: the layout lists everything that was copied. With `archive`, what was copied becomes an OCI archive.
@@ -395,6 +536,15 @@ impl Transfer {
         }
     }
 
+    /// Returns which blobs of the image `name` are omitted; none if the `whole` image is written.
+    fn omitted(&self, name: &str, whole: bool) -> impl Fn(&Blob) -> bool {
+        let known = self.known.get(&repository_of(name).unwrap_or_default()).filter(|_| !whole);
+        move |blob| {
+            !layout::is_image_config(blob.descriptor().media_type())
+                && known.is_some_and(|known| known.contains(blob.digest().as_ref()))
+        }
+    }
+
     /// Adds an image to the layout, blob by blob, and returns whether it was not there.
     async fn add(
         &self,
@@ -405,11 +555,7 @@ impl Transfer {
         whole: bool,
         progress: &Progress,
     ) -> Result<bool, Error> {
-        let known = self.known.get(&repository_of(name).unwrap_or_default()).filter(|_| !whole);
-        let omitted = |blob: &Blob| {
-            !layout::is_image_config(blob.descriptor().media_type())
-                && known.is_some_and(|known| known.contains(blob.digest().as_ref()))
-        };
+        let omitted = self.omitted(name, whole);
         let blobs: Vec<Blob> =
             artifact.all_blobs().into_values().filter(|blob| !omitted(blob)).cloned().collect();
         let (writer, image_name) = (Arc::clone(&target.writer), name.to_owned());
@@ -424,32 +570,11 @@ impl Transfer {
         .await;
         let Some(missing) = missing else { return Ok(false) };
         let parallel = self.options.parallel.get();
-        let mut fetched = stream::iter(missing)
-            .map(|blob| async move {
-                match source {
-                    Source::Registry(repository) => repository.fetch(&blob, progress).await,
-                    Source::Layout { .. } => Ok(blob),
-                }
-            })
-            .buffer_unordered(parallel);
-        let mut adding = FuturesUnordered::new();
-        let added = loop {
-            tokio::select! {
-                Some(blob) = fetched.next(), if adding.len() < parallel => match blob {
-                    Ok(blob) => {
-                        let writer = Arc::clone(&target.writer);
-                        adding.push(blocking(move || writer.add(&blob)));
-                    }
-                    Err(error) => break Err(Error::from(error)),
-                },
-                Some(added) = adding.next() => if let Err(error) = added {
-                    break Err(error.into());
-                },
-                else => break Ok(()),
-            }
+        let from = match source {
+            Source::Registry(repository) => Some(&**repository),
+            Source::Layout { .. } => None,
         };
-        while adding.next().await.is_some() {}
-        added?;
+        fetch_into(&target.writer, missing, from, parallel, progress).await?;
         let (writer, name) = (Arc::clone(&target.writer), name.to_owned());
         blocking(move || writer.add_image(&artifact, &name)).await?;
         Ok(true)
@@ -465,6 +590,25 @@ impl Transfer {
         progress: &Progress,
         done: &mut Transferred,
     ) -> Result<(), Error> {
+        // One after the other: some of them change the same list of referrers.
+        for (version, digest) in self.referrers_of(source, root, children).await? {
+            let (source, sink) = (source.at(&version), sink.at(&version));
+            done.referrers += 1;
+            if self.copy_one(&source, &sink, &digest, true, progress).await? {
+                done.new_referrers += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what refers to an image, to the images of an index, and to these referrers: tags or digests, with their digests.
+    async fn referrers_of(
+        &self,
+        source: &Source,
+        root: Digest,
+        children: Vec<Digest>,
+    ) -> Result<Vec<(String, Digest)>, Error> {
+        let mut all = Vec::new();
         let mut seen: HashSet<String> = HashSet::new();
         let mut level: Vec<Digest> = children.into_iter().chain([root]).collect();
         for depth in 0..MAX_REFERRER_DEPTH {
@@ -474,7 +618,6 @@ impl Transfer {
                 .try_collect()
                 .await?;
             level = Vec::new();
-            // One after the other: some of them change the same list of referrers.
             for version in found.into_iter().flatten() {
                 if !seen.insert(version.clone()) {
                     continue;
@@ -484,19 +627,28 @@ impl Transfer {
                     let what = "the number of signatures and other referrers of an image".to_owned();
                     return Err(layout::Error::TooMany { what, limit: MAX_REFERRERS as u64 }.into());
                 }
-                let (source, sink) = (source.at(&version), sink.at(&version));
-                let (digest, _) = source.root().await?;
-                done.referrers += 1;
-                if self.copy_one(&source, &sink, &digest, true, progress).await? {
-                    done.new_referrers += 1;
-                }
-                level.push(digest);
+                let (digest, _) = source.at(&version).root().await?;
+                level.push(digest.clone());
+                all.push((version, digest));
             }
             if level.is_empty() {
                 break;
             }
         }
-        Ok(())
+        Ok(all)
+    }
+}
+
+/// Returns what is missing at a place that cannot be read because it, or the image, is not there.
+fn absent(error: Error) -> Result<Vec<String>, Error> {
+    match error {
+        Error::Layout(layout::Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Ok(vec![IMAGE.to_owned()])
+        }
+        Error::Layout(error @ (layout::Error::NotFound { .. } | layout::Error::Read { .. })) => {
+            Ok(vec![error.to_string()])
+        }
+        error => Err(error),
     }
 }
 
@@ -520,6 +672,18 @@ impl Source {
                     Ok::<_, layout::Error>((artifact.digest().clone(), children.collect()))
                 };
                 Ok(blocking(root).await?)
+            }
+        }
+    }
+
+    /// Returns what is missing here of the image or index, for each platform; `digest` is what its name must lead to.
+    async fn missing(&self, digest: Option<String>) -> Result<Vec<String>, Error> {
+        match self {
+            Self::Registry(repository) => Ok(repository.missing(digest.as_deref()).await?),
+            Self::Layout { opened, name } => {
+                let (opened, name) = (Arc::clone(opened), name.clone());
+                let missing = move || opened.layout.missing(name.as_deref(), digest.as_deref());
+                blocking(missing).await.map_err(Error::from).or_else(absent)
             }
         }
     }

@@ -142,6 +142,12 @@ pub(crate) fn blobs(sources: Vec<Source>, name: &str) -> Result<Vec<Json>> {
         if blob["schema"].as_str().unwrap_or_default().is_empty() {
             bail!("{name}: a document has no schema");
         }
+        let is_bundle = blob["schema"] == "olm.bundle";
+        for field in ["name", "package", "image"].into_iter().filter(|field| is_bundle || *field != "image") {
+            if !blob[field].is_string() && !blob[field].is_null() {
+                bail!("{name}: field `{field}` of a document: expected a string");
+            }
+        }
         blobs.push(blob);
     }
     Ok(blobs)

@@ -59,8 +59,8 @@ impl ImageSet {
         }
         let mut set = Self::default();
         set.ignore_others(&root, "", &["kind", "apiVersion", "metadata", "mirror"]);
-        let mirror = &root["mirror"];
-        set.ignore_others(mirror, "mirror.", &["operators", "additionalImages", "blockedImages"]);
+        let mirror = map(&root, "mirror", "")?;
+        set.ignore_others(mirror, "mirror.", &["operators", "additionalImages", "blockedImages", "helm"]);
         for (index, operator) in items(mirror, "operators", "mirror.")?.iter().enumerate() {
             let at = format!("mirror.operators[{index}].");
             let selection = set.operator(operator, &at)?;
@@ -75,6 +75,15 @@ impl ImageSet {
             let at = format!("mirror.additionalImages[{index}].");
             set.ignore_others(image, &at, &["name"]);
             let reference = required(image, "name", &at)?.to_owned();
+            set.wanted.push(Wanted { reference, selection: Selection::default() });
+        }
+        let helm = map(mirror, "helm", "mirror.")?;
+        set.ignore_others(helm, "mirror.helm.", &["local"]);
+        for (index, chart) in items(helm, "local", "mirror.helm.")?.iter().enumerate() {
+            let at = format!("mirror.helm.local[{index}].");
+            set.ignore_others(chart, &at, &["name", "path"]);
+            // As a path, not as the name of an image.
+            let reference = Path::new(".").join(required(chart, "path", &at)?).display().to_string();
             set.wanted.push(Wanted { reference, selection: Selection::default() });
         }
         for (index, image) in items(mirror, "blockedImages", "mirror.")?.iter().enumerate() {
@@ -138,12 +147,25 @@ impl ImageSet {
     }
 }
 
-/// Returns the items of a list; none if the field is missing.
+/// Returns the items of a list of maps; none if the field is missing.
 fn items<'j>(map: &'j Json, name: &str, at: &str) -> Result<&'j [Json]> {
     match &map[name] {
         Json::Null => Ok(&[]),
-        Json::Array(items) => Ok(items),
+        Json::Array(items) => match items.iter().enumerate().find(|(_, item)| !item.is_object()) {
+            Some((index, item)) => {
+                bail!("{at}{name}[{index}]: expected a map, found {}", type_name(item))
+            }
+            None => Ok(items),
+        },
         other => bail!("{at}{name}: expected a list, found {}", type_name(other)),
+    }
+}
+
+/// Returns a map; null if the field is missing.
+fn map<'j>(map: &'j Json, name: &str, at: &str) -> Result<&'j Json> {
+    match &map[name] {
+        value @ (Json::Null | Json::Object(_)) => Ok(value),
+        other => bail!("{at}{name}: expected a map, found {}", type_name(other)),
     }
 }
 
@@ -193,8 +215,9 @@ fn range(map: &Json, at: &str) -> Result<Option<Range>> {
         return Ok(None);
     }
     let bounds = bounds.join(" ");
-    let range =
-        Range::parse(&bounds).with_context(|| format!("invalid versions at {at}: `{}`", excerpt(&bounds)))?;
+    let range = Range::parse(&bounds).with_context(|| {
+        format!("invalid versions at {}: `{}`", at.trim_end_matches('.'), excerpt(&bounds))
+    })?;
     Ok(Some(range))
 }
 
@@ -223,14 +246,33 @@ mirror:
   - {catalog: quay.io/b/index}
   additionalImages: [{name: quay.io/c/tool:v1}]
   blockedImages: [{name: quay.io/d/app}]
+  helm:
+    repositories: [{name: podinfo}]
+    local: [{name: app, path: charts/app.tgz, imagePaths: [x]}, {path: /srv/b.tgz}]
 ";
         let set = ImageSet::parse(text.as_bytes()).unwrap();
-        assert_eq!(set.ignored, ["archiveSize", "mirror.platform", "mirror.operators[0].targetTag"]);
+        assert_eq!(
+            set.ignored,
+            [
+                "archiveSize",
+                "mirror.platform",
+                "mirror.operators[0].targetTag",
+                "mirror.helm.repositories",
+                "mirror.helm.local[0].imagePaths",
+            ]
+        );
         assert_eq!(set.blocked, ["quay.io/d/app"]);
         let references: Vec<&str> = set.wanted.iter().map(|one| one.reference.as_str()).collect();
         assert_eq!(
             references,
-            ["quay.io/a/index:v4.20", "oci:/tmp/index", "quay.io/b/index", "quay.io/c/tool:v1"]
+            [
+                "quay.io/a/index:v4.20",
+                "oci:/tmp/index",
+                "quay.io/b/index",
+                "quay.io/c/tool:v1",
+                "./charts/app.tgz",
+                "/srv/b.tgz",
+            ]
         );
         let selection = &set.wanted[0].selection;
         let range = |text| Some(Range::parse(text).unwrap());
@@ -254,6 +296,18 @@ mirror:
             (
                 "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {operators: [{}]}",
                 "missing required field `mirror.operators[0].catalog`",
+            ),
+            (
+                "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: [operators]",
+                "mirror: expected a map, found a list",
+            ),
+            (
+                "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {helm: {local: x}}",
+                "mirror.helm.local: expected a list, found a string",
+            ),
+            (
+                "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {operators: [x]}",
+                "mirror.operators[0]: expected a map, found a string",
             ),
         ] {
             let error = ImageSet::parse(wrong.as_bytes()).unwrap_err().to_string();

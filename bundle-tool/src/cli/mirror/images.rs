@@ -7,12 +7,13 @@ use anyhow::{Context as _, Error, Result, bail};
 use oci_images::labels;
 use oci_images::layout::{Blob, Image, Platform};
 use oci_images::location::ImageLocation;
-use oci_images::registry::{Reference, Repository};
+use oci_images::registry::{Policy, Reference, Repository};
 use oci_images::transfer::Transfer;
 use tempfile::TempDir;
 
 use super::part::{self, FoundPackages, Selection};
 use super::skip::Skip;
+use super::workloads::{self, Used};
 use crate::cli::images::{Location, RegistryArgs};
 use crate::cli::render;
 use crate::cli::rendering::Rendering;
@@ -115,6 +116,8 @@ pub(crate) struct Collector<'a> {
     pub(crate) transfer: &'a Transfer,
     pub(crate) runtime: &'a SharedRuntime,
     pub(crate) skip: &'a [Skip],
+    /// What images that are read, such as catalogs, have to satisfy.
+    pub(crate) policy: Option<&'a Policy>,
     /// Whether something that cannot be read is an error at once.
     pub(crate) is_strict: bool,
 }
@@ -178,6 +181,14 @@ impl Collector<'_> {
         scratch: &mut Vec<TempDir>,
         problems: &mut Vec<Error>,
     ) -> Result<bool> {
+        if let Some(used) =
+            workloads::images(reference).with_context(|| format!("failed to read {reference}"))?
+        {
+            for Used { image, reason } in used {
+                self.add_named(&image, &reason, found, problems)?;
+            }
+            return Ok(false);
+        }
         let location = Location::of_image(reference)?;
         let mut own = None;
         if let Some(Location(place)) = &location {
@@ -188,6 +199,9 @@ impl Collector<'_> {
                     );
                 }
                 return Ok(true);
+            }
+            if let (Some(policy), ImageLocation::Registry(_)) = (self.policy, place) {
+                self.runtime.get()?.block_on(self.transfer.require(place, policy))?;
             }
             let image = self.image(place).with_context(|| format!("failed to read {reference}"))?;
             let content = Content::of(&image, false)?;
@@ -263,15 +277,30 @@ impl Collector<'_> {
             let reason = format!("bundle {}", excerpt(&bundle.name));
             let related = bundle.related_images.iter().map(|related| related.image.as_str());
             let images = [bundle.image.as_str()].into_iter().chain(related);
-            for image in images.filter(|image| !image.is_empty() && !self.skips(image)) {
-                match Mirrored::of_registry(image, &reason, Content::Image) {
-                    Ok(mirrored) => {
-                        found.entry(mirrored.reference.to_string()).or_insert(mirrored);
-                    }
-                    Err(error) if self.is_strict => return Err(error),
-                    Err(error) => problems.push(error),
-                }
+            for image in images.filter(|image| !image.is_empty()) {
+                self.add_named(image, &reason, found, problems)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Adds an image that something names, unless it is skipped.
+    fn add_named(
+        &self,
+        image: &str,
+        reason: &str,
+        found: &mut Found,
+        problems: &mut Vec<Error>,
+    ) -> Result<()> {
+        if self.skips(image) {
+            return Ok(());
+        }
+        match Mirrored::of_registry(image, reason, Content::Image) {
+            Ok(mirrored) => {
+                found.entry(mirrored.reference.to_string()).or_insert(mirrored);
+            }
+            Err(error) if self.is_strict => return Err(error),
+            Err(error) => problems.push(error),
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ mod part;
 mod plan;
 mod sets;
 mod skip;
+mod workloads;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,8 +16,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Error, Result, bail};
 use clap::Args;
 use futures::stream::{self, StreamExt};
-use oci_images::location::{Copier, ImageLocation};
-use oci_images::registry::{Progress, Resolver};
+use oci_images::location::{self, ImageLocation};
+use oci_images::registry::{Policy, Progress, Resolver};
 use oci_images::transfer::{Transfer, Transferred};
 
 use super::catalog::prune::default_channel;
@@ -26,7 +27,7 @@ use super::progress::ManyProgress;
 use super::runtime::SharedRuntime;
 use crate::terminal::{ERROR, NOTE, WARNING, messages, stderr};
 use image_set::ImageSet;
-use images::{Collected, Collector, Wanted};
+use images::{Collected, Collector, Mirrored, Wanted};
 use kube_yaml::text::{counted, printable, size};
 use olm_catalog::prune::Keep;
 use part::Selection;
@@ -59,13 +60,18 @@ use skip::Skip;
   bundle-tool mirror --config imageset-config.yaml \\
     --to registry.example.com/mirror --dry-run
 
+  # Mirror the images of a Helm chart
+  helm template app ./chart | bundle-tool mirror - \\
+    --to registry.example.com/mirror
+
   # List what is missing in the registry
   bundle-tool mirror quay.io/example/operator-catalog:latest \\
     --to registry.example.com/mirror --check")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command")]
 pub(crate) struct Mirror {
     /// Bundle, catalog or single image: a directory, oci:DIR:NAME, oci-archive:FILE:NAME or an image name; without a NAME, all images
-    /// of a layout or an archive
+    /// of a layout or an archive. For the images of Kubernetes manifests, a file or `-`; for those that a Helm chart lists, its
+    /// directory or .tgz
     #[arg(required_unless_present = "config", value_name = "REF")]
     references: Vec<String>,
     /// Where to copy to: a registry with an optional path, oci:DIR or oci-archive:FILE
@@ -93,6 +99,9 @@ pub(crate) struct Mirror {
     /// Do not copy signatures, SBOMs and other referrers of images
     #[arg(long)]
     no_referrers: bool,
+    /// Copy only images that this signature policy accepts: a policy.json of containers
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    signature_policy: Option<PathBuf>,
     /// Stop at the first image that cannot be copied [default: report it and continue]
     #[arg(long)]
     strict: bool,
@@ -130,6 +139,7 @@ impl Mirror {
             );
         }
         let (wanted, skip) = self.wanted()?;
+        let policy = self.signature_policy.as_deref().map(Policy::read).transpose()?;
         let runtime = SharedRuntime::default();
         let mut transfer =
             Transfer::new(self.registries.options_for_each(), Resolver::from_env(), !self.no_referrers);
@@ -138,6 +148,7 @@ impl Mirror {
             transfer: &transfer,
             runtime: &runtime,
             skip: &skip,
+            policy: policy.as_ref(),
             is_strict: self.strict,
         };
         // Images that had to be built are in the scratch directories until they are copied.
@@ -158,13 +169,7 @@ impl Mirror {
         let planned = plan::plan(images, &self.to, max_parts)?;
         let runtime = runtime.get()?;
         if self.check {
-            let copier = Copier {
-                options: self.registries.options_for_each(),
-                resolver: Resolver::from_env(),
-                platform: None,
-            };
-            let found = runtime.block_on(check_all(&planned, &copier))?;
-            return Ok(if report(&problems)? == Exit::Success { found } else { Exit::Findings });
+            return runtime.block_on(self.check_all(&planned, &transfer, &problems));
         }
         let staging = Staging::of(&self.to);
         runtime.block_on(async {
@@ -178,9 +183,9 @@ impl Mirror {
             .with_context(|| format!("failed to write {}", self.to))
         })?;
         if self.dry_run {
-            return runtime.block_on(self.list(&planned, &transfer, problems));
+            return runtime.block_on(self.list(&planned, &transfer, policy.as_ref(), problems));
         }
-        let copied = runtime.block_on(self.copy_all(&planned, &transfer));
+        let copied = runtime.block_on(self.copy_all(&planned, &transfer, policy.as_ref()));
         let failed = match copied {
             Ok(failed) => failed,
             Err(error) => {
@@ -239,14 +244,19 @@ impl Mirror {
     }
 
     /// Copies the images, a few at a time, and returns what failed.
-    async fn copy_all(&self, planned: &[Planned], transfer: &Transfer) -> Result<Vec<Error>> {
+    async fn copy_all(
+        &self,
+        planned: &[Planned],
+        transfer: &Transfer,
+        policy: Option<&Policy>,
+    ) -> Result<Vec<Error>> {
         let all = planned.len();
         let bar = ManyProgress::new("mirroring", all);
         let progress = bar.progress();
         let mut running = stream::iter(planned.iter().enumerate())
             .map(|(index, planned)| {
                 let progress = &progress;
-                async move { (index, copy(planned, transfer, progress).await) }
+                async move { (index, copy(planned, transfer, policy, progress).await) }
             })
             .buffer_unordered(self.parallel_images.into());
         let mut failed = Vec::new();
@@ -273,10 +283,21 @@ impl Mirror {
     }
 
     /// Lists the images with their sizes, and what is missing at the target.
-    async fn list(&self, planned: &[Planned], transfer: &Transfer, mut problems: Vec<Error>) -> Result<Exit> {
+    async fn list(
+        &self,
+        planned: &[Planned],
+        transfer: &Transfer,
+        policy: Option<&Policy>,
+        mut problems: Vec<Error>,
+    ) -> Result<Exit> {
         let mut measured = stream::iter(planned)
             .map(|planned| async move {
-                let measured = transfer.measure(&planned.image.source, &planned.target).await;
+                let Planned { image, target, .. } = planned;
+                let measured = async {
+                    let source = accepted(image, transfer, policy).await?;
+                    transfer.measure(&source, target, image.content.is_catalog()).await
+                };
+                let measured = measured.await;
                 (planned, measured.with_context(|| failed_to_mirror(planned)))
             })
             .buffered(self.parallel_images.into());
@@ -319,16 +340,68 @@ impl Mirror {
         out.flush()?;
         report(&problems)
     }
+
+    /// Lists what is missing at the target.
+    async fn check_all(&self, planned: &[Planned], transfer: &Transfer, problems: &[Error]) -> Result<Exit> {
+        let mut checked = stream::iter(planned)
+            .map(|planned| async move {
+                let Planned { image, target, .. } = planned;
+                let checked = transfer.check(&image.source, target, image.reference.digest()).await;
+                (planned, checked.with_context(|| format!("failed to check {target}")))
+            })
+            .buffered(self.parallel_images.into());
+        let mut out = io::stdout().lock();
+        let (mut missing, mut not_compared) = (0_usize, Vec::new());
+        while let Some((Planned { image, target, .. }, checked)) = checked.next().await {
+            let checked = checked?;
+            let name = image.reference.to_string();
+            missing += checked.missing.len();
+            for part in checked.missing {
+                writeln!(out, "missing: {} ({}): {part} at {target}", printable(&name), image.reason)?;
+            }
+            not_compared.extend(checked.not_compared);
+        }
+        writeln!(out, "{} checked, {} missing", counted(planned.len(), "image"), counted(missing, "part"))?;
+        out.flush()?;
+        if let Some(reason) = not_compared.first() {
+            let images = counted(not_compared.len(), "image");
+            writeln!(
+                stderr(),
+                "{NOTE} could not compare {images} with the source, so newer images and signatures there are not listed: {}",
+                printable(reason)
+            )?;
+        }
+        let reported = report(problems)?;
+        Ok(if missing == 0 { reported } else { Exit::Findings })
+    }
 }
 
 /// Copies one image.
-async fn copy(planned: &Planned, transfer: &Transfer, progress: &Progress) -> Result<Transferred> {
+async fn copy(
+    planned: &Planned,
+    transfer: &Transfer,
+    policy: Option<&Policy>,
+    progress: &Progress,
+) -> Result<Transferred> {
     let Planned { image, target, .. } = planned;
-    // Archives are written at the end, from a layout.
-    transfer
-        .copy(&image.source, target, image.content.is_catalog(), progress)
-        .await
-        .with_context(|| failed_to_mirror(planned))
+    let copied = async {
+        let source = accepted(image, transfer, policy).await?;
+        // Archives are written at the end, from a layout.
+        transfer.copy(&source, target, image.content.is_catalog(), progress).await
+    };
+    copied.await.with_context(|| failed_to_mirror(planned))
+}
+
+/// Returns where an image is copied from, if the policy accepts it. A part of a catalog was built from an image that it accepts.
+async fn accepted(
+    image: &Mirrored,
+    transfer: &Transfer,
+    policy: Option<&Policy>,
+) -> Result<ImageLocation, location::Error> {
+    match policy.filter(|_| !image.content.is_part()) {
+        Some(policy) => transfer.require(&image.source, policy).await,
+        None => Ok(image.source.clone()),
+    }
 }
 
 fn failed_to_mirror(Planned { image, target, .. }: &Planned) -> String {
@@ -380,23 +453,4 @@ fn remove_layout(path: &Path) -> io::Result<()> {
         fs::remove_file(path.join(file))?;
     }
     fs::remove_dir(path)
-}
-
-async fn check_all(planned: &[Planned], copier: &Copier) -> Result<Exit> {
-    let mut out = io::stdout().lock();
-    let mut missing = 0_usize;
-    for Planned { image, target, .. } in planned {
-        let found = copier
-            .missing(target, image.reference.digest())
-            .await
-            .with_context(|| format!("failed to check {target}"))?;
-        for part in found {
-            missing += 1;
-            let name = image.reference.to_string();
-            writeln!(out, "missing: {} ({}): {part} at {target}", printable(&name), image.reason)?;
-        }
-    }
-    writeln!(out, "{} checked, {} missing", counted(planned.len(), "image"), counted(missing, "part"))?;
-    out.flush()?;
-    Ok(if missing == 0 { Exit::Success } else { Exit::Findings })
 }

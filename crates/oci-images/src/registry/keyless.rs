@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, SignatureVerificationAlgorithm, UnixTime};
 use serde::Deserialize;
@@ -53,9 +54,16 @@ const SIGNATURE_ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] = [
 pub struct Identity {
     subject: String,
     issuer: String,
-    roots: Vec<CertificateDer<'static>>,
-    intermediates: Vec<CertificateDer<'static>>,
+    authorities: Vec<Authority>,
     logs: Vec<Log>,
+}
+
+/// A certificate authority.
+#[derive(Debug, Clone)]
+struct Authority {
+    root: CertificateDer<'static>,
+    intermediates: Vec<CertificateDer<'static>>,
+    period: Period,
 }
 
 /// A transparency log.
@@ -64,6 +72,20 @@ struct Log {
     /// Its id in hexadecimal digits.
     id: String,
     key: VerifyingKey,
+    period: Period,
+}
+
+/// When an authority or a log is trusted, in seconds since 1970; both ends are included.
+#[derive(Debug, Clone, Copy, Default)]
+struct Period {
+    start: Option<i64>,
+    end: Option<i64>,
+}
+
+impl Period {
+    fn contains(self, time: i64) -> bool {
+        self.start.is_none_or(|start| start <= time) && self.end.is_none_or(|end| time <= end)
+    }
 }
 
 /// An entry of a transparency log, with its promise to include it.
@@ -83,14 +105,29 @@ struct TrustedRoot {
     #[serde(default)]
     tlogs: Vec<TrustedLog>,
     #[serde(default)]
-    certificate_authorities: Vec<Authority>,
+    certificate_authorities: Vec<TrustedAuthority>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TrustedLog {
-    public_key: RawBytes,
+    public_key: LogKey,
     log_id: LogId,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LogKey {
+    raw_bytes: String,
+    #[serde(default)]
+    valid_for: TimeRange,
+}
+
+/// Times in the format of RFC 3339.
+#[derive(Default, Deserialize)]
+struct TimeRange {
+    start: Option<String>,
+    end: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -101,8 +138,10 @@ struct LogId {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Authority {
+struct TrustedAuthority {
     cert_chain: Chain,
+    #[serde(default)]
+    valid_for: TimeRange,
 }
 
 #[derive(Deserialize)]
@@ -131,29 +170,51 @@ impl Identity {
             serde_json::from_slice(&bytes).map_err(|failure| error(format!("{expected}: {failure}")))?;
         let decode =
             |text: &str| STANDARD.decode(text).map_err(|_| error(format!("{expected}: invalid base64")));
-        let (mut trusted, mut intermediates, mut logs) = (Vec::new(), Vec::new(), Vec::new());
-        for Authority { cert_chain } in found.certificate_authorities.into_iter().take(MAX_ENTRIES) {
-            let mut chain = Vec::new();
-            for RawBytes { raw_bytes } in cert_chain.certificates.into_iter().take(MAX_ENTRIES) {
-                chain.push(CertificateDer::from(decode(&raw_bytes)?));
+        let time = |text: Option<String>| {
+            let parse = |text: String| text.parse::<Timestamp>().map(Timestamp::as_second);
+            let parsed = text.map(parse).transpose();
+            parsed.map_err(|_| error(format!("{expected}: invalid time in validFor")))
+        };
+        let period =
+            |TimeRange { start, end }| Ok::<_, KeyError>(Period { start: time(start)?, end: time(end)? });
+        let (mut authorities, mut logs) = (Vec::new(), Vec::new());
+        for authority in found.certificate_authorities.into_iter().take(MAX_ENTRIES) {
+            let mut intermediates = Vec::new();
+            for RawBytes { raw_bytes } in authority.cert_chain.certificates.into_iter().take(MAX_ENTRIES) {
+                intermediates.push(CertificateDer::from(decode(&raw_bytes)?));
             }
-            trusted.extend(chain.pop());
-            intermediates.extend(chain);
+            let period = period(authority.valid_for)?;
+            authorities.extend(intermediates.pop().map(|root| Authority { root, intermediates, period }));
         }
         for TrustedLog { public_key, log_id } in found.tlogs.into_iter().take(MAX_ENTRIES) {
             // Logs with keys of other types cannot be verified here: their entries are from an unknown log.
             if let Some(key) = VerifyingKey::from_spki(&decode(&public_key.raw_bytes)?) {
-                logs.push(Log { id: hex(&decode(&log_id.key_id)?), key });
+                let (id, period) = (hex(&decode(&log_id.key_id)?), period(public_key.valid_for)?);
+                logs.push(Log { id, key, period });
             }
         }
-        if trusted.is_empty() {
+        if authorities.is_empty() {
             return Err(error("it contains no certificate authority".to_owned()));
         }
         if logs.is_empty() {
             return Err(error("it contains no transparency log with a P-256 key".to_owned()));
         }
         let (subject, issuer) = (subject.to_owned(), issuer.to_owned());
-        Ok(Self { subject, issuer, roots: trusted, intermediates, logs })
+        Ok(Self { subject, issuer, authorities, logs })
+    }
+
+    /// Returns who must have signed with a certificate of one of `roots`, as an entry of a log with one of `keys` records.
+    pub(crate) fn new(
+        subject: &str,
+        issuer: &str,
+        roots: Vec<CertificateDer<'static>>,
+        keys: Vec<VerifyingKey>,
+    ) -> Self {
+        let period = Period::default();
+        let authority = |root| Authority { root, intermediates: Vec::new(), period };
+        let authorities = roots.into_iter().map(authority).collect();
+        let logs = keys.into_iter().map(|key| Log { id: key.id(), key, period }).collect();
+        Self { subject: subject.to_owned(), issuer: issuer.to_owned(), authorities, logs }
     }
 
     /// Verifies that `signature` of `signed` was made with the key of `certificate`, which was issued to this identity and was valid
@@ -171,26 +232,15 @@ impl Identity {
             EndEntityCert::try_from(certificate).map_err(|error| Problem::Certificate(error.to_string()))?;
         let entry = entry.ok_or(Problem::NotLogged)?;
         self.verify_entry(entry, certificate, hashed, signature)?;
-        let time = u64::try_from(entry.time).map_err(|_| Problem::Log("its time is negative".to_owned()))?;
-        let anchors: Result<Vec<_>, _> = self.roots.iter().map(webpki::anchor_from_trusted_cert).collect();
-        let anchors = anchors.map_err(|error| Problem::Certificate(format!("of a trusted root: {error}")))?;
-        let intermediates: Vec<CertificateDer<'_>> =
-            self.intermediates.iter().cloned().chain(chain.iter().cloned()).collect();
-        parsed
-            .verify_for_usage(
-                &CERTIFICATE_ALGORITHMS,
-                &anchors,
-                &intermediates,
-                UnixTime::since_unix_epoch(Duration::from_secs(time)),
-                KeyUsage::required(CODE_SIGNING),
-                None,
-                None,
-            )
-            .map_err(|error| match error {
-                webpki::Error::CertExpired { .. } | webpki::Error::CertNotValidYet { .. } => Problem::Expired,
-                webpki::Error::UnknownIssuer => Problem::UntrustedIssuer,
-                error => Problem::Certificate(error.to_string()),
-            })?;
+        let seconds =
+            u64::try_from(entry.time).map_err(|_| Problem::Log("its time is negative".to_owned()))?;
+        let time = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        let (trusted, others): (Vec<_>, Vec<_>) =
+            self.authorities.iter().partition(|authority| authority.period.contains(entry.time));
+        if let Err(problem) = issued_by_any(&parsed, chain, &trusted, time) {
+            let is_other = issued_by_any(&parsed, chain, &others, time).is_ok();
+            return Err(if is_other { Problem::AuthorityNotValid } else { problem });
+        }
         let names = Names::of(certificate)
             .ok_or_else(|| Problem::Certificate("its extensions cannot be read".to_owned()))?;
         if !names.subjects.contains(&self.subject) {
@@ -222,8 +272,12 @@ impl Identity {
         // As RFC 8785 sorts the keys. Neither value has characters that it escapes.
         let promised =
             format!(r#"{{"body":"{body}","integratedTime":{time},"logID":"{log}","logIndex":{index}}}"#);
-        if !known.clone().any(|known| known.key.verifies(promised.as_bytes(), promise)) {
+        let mut signing = known.filter(|known| known.key.verifies(promised.as_bytes(), promise)).peekable();
+        if signing.peek().is_none() {
             return Err(problem("it is not signed by the log"));
+        }
+        if !signing.any(|known| known.period.contains(*time)) {
+            return Err(problem("the key of the log was not valid when the signature was made"));
         }
         let body = STANDARD.decode(body).ok().and_then(|body| serde_json::from_slice::<Value>(&body).ok());
         let body = body.ok_or_else(|| problem("it is not JSON"))?;
@@ -256,6 +310,43 @@ impl Identity {
         }
         Ok(())
     }
+}
+
+/// Verifies that one of the authorities issued a certificate, which was valid at this time.
+fn issued_by_any(
+    certificate: &EndEntityCert<'_>,
+    chain: &[CertificateDer<'_>],
+    authorities: &[&Authority],
+    time: UnixTime,
+) -> Result<(), Problem> {
+    let mut found = Problem::UntrustedIssuer;
+    for Authority { root, intermediates, .. } in authorities {
+        let anchors = [webpki::anchor_from_trusted_cert(root)
+            .map_err(|error| Problem::Certificate(format!("of a trusted root: {error}")))?];
+        let intermediates: Vec<CertificateDer<'_>> = intermediates.iter().chain(chain).cloned().collect();
+        let usage = KeyUsage::required(CODE_SIGNING);
+        let verified = certificate.verify_for_usage(
+            &CERTIFICATE_ALGORITHMS,
+            &anchors,
+            &intermediates,
+            time,
+            usage,
+            None,
+            None,
+        );
+        match verified {
+            Ok(_) => return Ok(()),
+            Err(webpki::Error::CertExpired { .. } | webpki::Error::CertNotValidYet { .. }) => {
+                found = Problem::Expired;
+            }
+            Err(webpki::Error::UnknownIssuer) => {}
+            Err(error) if found == Problem::UntrustedIssuer => {
+                found = Problem::Certificate(error.to_string());
+            }
+            Err(_) => {}
+        }
+    }
+    Err(found)
 }
 
 /// Returns bytes as hexadecimal digits.
@@ -370,6 +461,9 @@ mod tests {
         authority_key: KeyPair,
         log_key: KeyPair,
         roots: tempfile::NamedTempFile,
+        trusted: Value,
+        /// The id of the log in hexadecimal digits.
+        log: String,
     }
 
     impl World {
@@ -380,16 +474,29 @@ mod tests {
             let root = authority.self_signed(&authority_key).unwrap();
             let trusted = json!({
                 "tlogs": [{
-                    "publicKey": { "rawBytes": STANDARD.encode(log_key.subject_public_key_info()) },
+                    "publicKey": {
+                        "rawBytes": STANDARD.encode(log_key.subject_public_key_info()),
+                        "validFor": {},
+                    },
                     "logId": { "keyId": STANDARD.encode("log") },
                 }],
-                "certificateAuthorities": [
-                    { "certChain": { "certificates": [{ "rawBytes": STANDARD.encode(root.der()) }] } },
-                ],
+                "certificateAuthorities": [{
+                    "certChain": { "certificates": [{ "rawBytes": STANDARD.encode(root.der()) }] },
+                    "validFor": {},
+                }],
             });
             let roots = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(roots.path(), trusted.to_string()).unwrap();
-            Self { authority, authority_key, log_key, roots }
+            Self { authority, authority_key, log_key, roots, trusted, log: hex(b"log") }
+        }
+
+        /// Returns the identity when the log, or the authority, is trusted only in this time.
+        fn valid_for(&self, part: &str, range: Value) -> Result<Identity, KeyError> {
+            let mut trusted = self.trusted.clone();
+            *trusted.pointer_mut(part).unwrap() = range;
+            let roots = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(roots.path(), trusted.to_string()).unwrap();
+            Identity::read(SUBJECT, PROVIDER, roots.path())
         }
 
         fn identity(&self, subject: &str, issuer: &str) -> Identity {
@@ -433,7 +540,7 @@ mod tests {
                     "data": { "hash": { "value": sha256(signed).digest() } },
                 },
             });
-            let (body, log, index) = (STANDARD.encode(body.to_string()), hex(b"log"), 7);
+            let (body, log, index) = (STANDARD.encode(body.to_string()), self.log.clone(), 7);
             let promised =
                 format!(r#"{{"body":"{body}","integratedTime":{time},"logID":"{log}","logIndex":{index}}}"#);
             LogEntry { body, time, index, log, promise: sign(&self.log_key, promised.as_bytes()) }
@@ -488,6 +595,57 @@ mod tests {
         let unknown = LogEntry { log: hex(b"other"), ..entry };
         let found = own.verify(&foreign, &[], payload, payload, &signature, Some(&unknown));
         assert_eq!(found, Err(Problem::Log("the log is not trusted".to_owned())));
+    }
+
+    #[test]
+    fn authority_and_log_are_trusted_only_while_they_are_valid() {
+        let world = World::new();
+        let (certificate, key) = world.certificate();
+        let payload = b"payload";
+        let signature = sign(&key, payload);
+        let entry = world.entry(&certificate, payload, &signature, IN_2026);
+        let log = Problem::Log("the key of the log was not valid when the signature was made".to_owned());
+        for (part, problem) in [
+            ("/tlogs/0/publicKey/validFor", log),
+            ("/certificateAuthorities/0/validFor", Problem::AuthorityNotValid),
+        ] {
+            for (range, expected) in [
+                (json!({ "start": "2020-01-01T00:00:00.000Z" }), Ok(())),
+                (json!({ "start": "2020-01-01T00:00:00Z", "end": "2027-01-01T00:00:00Z" }), Ok(())),
+                (json!({ "end": "2025-01-01T00:00:00Z" }), Err(problem.clone())),
+                (json!({ "start": "2027-01-01T00:00:00Z" }), Err(problem.clone())),
+            ] {
+                let identity = world.valid_for(part, range.clone()).unwrap();
+                let found = identity.verify(&certificate, &[], payload, payload, &signature, Some(&entry));
+                assert_eq!(found, expected, "{part} {range}");
+            }
+            let error = world.valid_for(part, json!({ "end": "soon" })).unwrap_err().to_string();
+            assert!(error.contains("invalid time in validFor"), "{error}");
+        }
+    }
+
+    #[test]
+    fn policy_names_the_log_by_its_key() {
+        let mut world = World::new();
+        let (certificate, key) = world.certificate();
+        let signature = sign(&key, b"payload");
+        let root = world.authority.self_signed(&world.authority_key).unwrap().der().clone();
+        let log = VerifyingKey::from_spki(&world.log_key.subject_public_key_info()).unwrap();
+        world.log = log.id();
+        assert_eq!(
+            world.log,
+            hex(ring::digest::digest(&ring::digest::SHA256, &world.log_key.subject_public_key_info())
+                .as_ref())
+        );
+        let entry = world.entry(&certificate, b"payload", &signature, IN_2026);
+        let verify = |log: VerifyingKey| {
+            let identity = Identity::new(SUBJECT, PROVIDER, vec![root.clone()], vec![log]);
+            identity.verify(&certificate, &[], b"payload", b"payload", &signature, Some(&entry))
+        };
+        assert_eq!(verify(log), Ok(()));
+        let other = KeyPair::generate().unwrap().subject_public_key_info();
+        let other = verify(VerifyingKey::from_spki(&other).unwrap());
+        assert_eq!(other, Err(Problem::Log("the log is not trusted".to_owned())));
     }
 
     #[test]

@@ -22,6 +22,8 @@ mod keyless;
 mod login;
 mod mirrors;
 mod options;
+#[cfg(feature = "sign")]
+mod policy;
 mod progress;
 mod pull;
 mod push;
@@ -56,6 +58,8 @@ pub use keyless::Identity;
 pub use login::{Login, log_in};
 pub use mirrors::Mirrors;
 pub use options::{ClientCertificate, IdleTimeout, Options, Parallel};
+#[cfg(feature = "sign")]
+pub use policy::Policy;
 pub use progress::{Progress, ProgressSink};
 pub use pull::pull;
 pub use push::Pushed;

@@ -9,7 +9,7 @@ use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::file;
-use super::keyless::Identity;
+use super::keyless::{self, Identity};
 use crate::plain::io_error;
 
 /// Maximum size of a file with a key, in bytes.
@@ -69,8 +69,17 @@ impl VerifyingKey {
 
     /// Returns what sigstore bundles name the key by: the digest of its SPKI form in base64.
     pub(crate) fn hint(&self) -> String {
+        STANDARD.encode(self.digest())
+    }
+
+    /// Returns what transparency logs are identified by: the digest of the key's SPKI form in hexadecimal digits.
+    pub(crate) fn id(&self) -> String {
+        keyless::hex(self.digest().as_ref())
+    }
+
+    fn digest(&self) -> ring::digest::Digest {
         let spki = [SPKI_P256.as_slice(), &self.point].concat();
-        STANDARD.encode(ring::digest::digest(&ring::digest::SHA256, &spki))
+        ring::digest::digest(&ring::digest::SHA256, &spki)
     }
 
     /// Returns whether `signature`, in base64, is this key's of `bytes`, as `cosign verify-blob` does.
@@ -137,6 +146,11 @@ pub enum Problem {
     /// The certificate does not lead to a trusted root.
     #[error("has a signature whose certificate was not issued by a trusted root")]
     UntrustedIssuer,
+    /// The trusted root that issued the certificate was not valid when the signature was made.
+    #[error(
+        "has a signature whose certificate was issued by a root that was not valid when the signature was made"
+    )]
+    AuthorityNotValid,
     /// The signature was made when its certificate was not valid.
     #[error("has a signature that was made when its certificate was expired, or not valid yet")]
     Expired,
