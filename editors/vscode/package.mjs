@@ -7,8 +7,8 @@ import { createVSIX } from "@vscode/vsce";
 const { PUBLISHER, REPOSITORY } = process.env;
 const here = import.meta.dirname;
 const manifest = JSON.parse(await readFile(join(here, "package.json"), "utf8"));
-// What VS Code itself calls the publisher of an extension without one.
-manifest.publisher = PUBLISHER || "undefined_publisher";
+// vsce rejects an extension without a publisher. This one shows that the extension is not from the marketplace.
+manifest.publisher = PUBLISHER || "unpublished";
 if (REPOSITORY) {
   manifest.repository = { type: "git", url: REPOSITORY };
   // Even Better TOML reads schemas from URLs only.
