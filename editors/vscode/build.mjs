@@ -1,5 +1,5 @@
 // Builds the extension into dist/: one file of code, the JSON Schemas, and the page "Install".
-import { cp, mkdir, rm } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
 const docs = new URL("../../docs/", import.meta.url);
@@ -20,4 +20,6 @@ await build({
 for (const schema of ["bundle-tool", "olm-catalog-template", "operator-ci", "operator-release-config"]) {
   await cp(new URL(`schemas/${schema}.json`, docs), new URL(`schemas/${schema}.json`, dist));
 }
-await cp(new URL("install.md", docs), new URL("install.md", dist));
+// The pages that it links to are not part of the extension.
+const install = await readFile(new URL("install.md", docs), "utf8");
+await writeFile(new URL("install.md", dist), install.replace(/\[([^\]]*)\]\((?!https:|#)[^)]*\)/g, "$1"));

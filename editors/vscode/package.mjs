@@ -16,6 +16,7 @@ if (REPOSITORY) {
     { fileMatch: "bundle-tool.toml", url: `${REPOSITORY}/raw/HEAD/docs/schemas/bundle-tool.json` },
   ];
 }
+manifest.files = ["dist", "snippets", "LICENSE"];
 delete manifest.scripts;
 delete manifest.devDependencies;
 const stage = await mkdtemp(join(tmpdir(), "bundle-tool-vsix-"));

@@ -15,7 +15,8 @@ impl zed::Extension for BundleTool {
         let binary = LspSettings::for_worktree(server.as_ref(), worktree)?.binary;
         let (path, arguments, env) = binary.map_or((None, None, None), |it| (it.path, it.arguments, it.env));
         let command = path.or_else(|| worktree.which("bundle-tool")).ok_or_else(|| {
-            "bundle-tool is not in PATH: install it, or set lsp.bundle-tool.binary.path in the settings".to_owned()
+            "bundle-tool is not in PATH: install it, or set lsp.bundle-tool.binary.path in the settings"
+                .to_owned()
         })?;
         let mut environment = worktree.shell_env();
         environment.extend(env.unwrap_or_default());
