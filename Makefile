@@ -159,6 +159,19 @@ wasm: ## Check that the crates without I/O compile for WebAssembly
 web-test: web build ## Drive the page in a headless browser, and compare its findings with those of validate
 	cd web && BUNDLE_TOOL=$(abspath $(BUNDLE_TOOL)) npm test
 
+.PHONY: vscode
+vscode: export PUBLISHER ?=
+vscode: export REPOSITORY ?=
+vscode: build ## Build and test the extension for VS Code, and pack editors/vscode/dist/bundle-tool.vsix (needs npm)
+	cd editors/vscode && npm ci --no-audit --no-fund --ignore-scripts && npm run --silent build
+	cd editors/vscode && BUNDLE_TOOL=$(abspath $(BUNDLE_TOOL)) npm test
+	cd editors/vscode && npm run --silent package
+
+.PHONY: zed
+zed: ## Compile the extension for Zed
+	@rustup target list --installed | grep -x wasm32-wasip2 >/dev/null || rustup target add wasm32-wasip2
+	cd editors/zed && $(CARGO) build --release --locked --target wasm32-wasip2
+
 WINDOWS := x86_64-pc-windows-gnu
 .PHONY: windows
 windows: ## Check that bundle-tool compiles for Windows, and compare it with the one for Linux where wine is installed

@@ -1,5 +1,5 @@
 //! `bundle-tool.toml`: which suites validate a project's bundles, what findings of a rule count as, and which findings are
-//! ignored at one place. `docs/bundle-tool.schema.json` describes the file to editors.
+//! ignored at one place. `docs/schemas/bundle-tool.json` describes the file to editors.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

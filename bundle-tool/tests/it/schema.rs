@@ -13,7 +13,9 @@ pub(crate) fn errors(schema: &Value, value: &Value) -> Vec<String> {
 fn check(root: &Value, schema: &Value, value: &Value, path: &str, errors: &mut Vec<String>) {
     for (keyword, argument) in schema.as_object().unwrap() {
         let holds = match keyword.as_str() {
-            "$schema" | "$defs" | "title" | "description" | "default" | "items" | "properties" => true,
+            "$schema" | "$id" | "$defs" | "title" | "description" | "default" | "items" | "properties" => {
+                true
+            }
             "$ref" => {
                 let target = root.pointer(argument.as_str().unwrap().strip_prefix('#').unwrap()).unwrap();
                 check(root, target, value, path, errors);

@@ -172,7 +172,7 @@ fn ignored_rule_does_not_change_other_rules() {
 
 #[test]
 fn schema_of_settings_describes_what_is_read() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/bundle-tool.schema.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schemas/bundle-tool.json");
     let schema: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let full = serde_json::json!({
         "$schema": "x", "profile": "olmv1", "suites": ["all"], "deny-warnings": true, "rules": {"a-b": "warn"},
@@ -195,7 +195,7 @@ fn profile_can_be_set_in_the_settings() {
     let dir = tempfile::tempdir().unwrap();
     let bundle = copy_bundle(dir.path().join("bundle"));
     let settings = dir.path().join("bundle-tool.toml");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/bundle-tool.schema.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schemas/bundle-tool.json");
     let schema: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     for profile in schema["properties"]["profile"]["enum"].as_array().unwrap() {
         let profile = profile.as_str().unwrap();
