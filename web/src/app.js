@@ -46,7 +46,7 @@ function fail(error) {
 const closing = () => h("p", {}, h("button", { type: "button", class: "primary", onclick: () => $("dialog").close() }, "Close"));
 
 async function send(subject) {
-  const { isCatalog } = await client.call("open", subject.number, subject.name, [...subject.files]);
+  const { isCatalog } = await client.call("open", subject.number, subject.name, [...subject.files], subject.project);
   subject.isCatalog = isCatalog;
 }
 
@@ -58,9 +58,9 @@ async function open(files, name, { keeps = false } = {}) {
     const before = keeps ? current?.name : undefined;
     if (keeps) subjects.length = 0;
     const first = subjects.length;
-    for (const { name, files } of found.slice(0, 200)) {
+    for (const { name, files, project } of found.slice(0, 200)) {
       numbers += 1;
-      const subject = { number: numbers, name, files: new Map(files), changed: new Set() };
+      const subject = { number: numbers, name, files: new Map(files), project, changed: new Set() };
       await send(subject);
       subjects.push(subject);
     }

@@ -22,6 +22,9 @@ export class Budget {
   }
 }
 
+/** What browsers do not decompress; the worker sets it. */
+export const decoders = {};
+
 const decoder = new TextDecoder();
 
 /** Returns the files in what was dropped, path to bytes, with archives unpacked. */
@@ -30,7 +33,7 @@ export async function unpacked(files) {
   if (files.size === 1) {
     const [[name, bytes]] = files;
     const inner = await archive(bytes, budget);
-    if (inner) return { files: inner, name: name.replace(/\.(tar\.gz|tgz|tar|zip)$/i, "") };
+    if (inner) return { files: inner, name: name.replace(/\.(tar\.gz|tar\.zst|tgz|tar|zip)$/i, "") };
   }
   for (const bytes of files.values()) budget.take(bytes.length);
   // An OCI layout as a directory.
@@ -59,10 +62,19 @@ function starts(bytes, magic) {
   return magic.every((byte, index) => bytes[index] === byte);
 }
 
-/** Returns the bytes without gzip. */
+/** Returns the bytes without gzip or zstd. */
 async function decompressed(bytes, budget) {
   if (starts(bytes, [0x28, 0xb5, 0x2f, 0xfd])) {
-    throw new ReadError("zstd is not supported here: use bundle-tool validate, or compress the layers with gzip");
+    let plain;
+    try {
+      plain = decoders.zstd(bytes, budget.bytes);
+    } catch (error) {
+      // Anything else than the message of a damaged file leaves the engine in an unknown state.
+      if (typeof error !== "string") throw error;
+      throw new ReadError(`failed to decompress: ${error}`);
+    }
+    if (!plain) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes`);
+    return plain;
   }
   if (!starts(bytes, [0x1f, 0x8b])) return bytes;
   return inflated(bytes, "gzip", budget);
@@ -311,7 +323,21 @@ function below(files, directory) {
 const KIND = /^\s*"?kind"?\s*:\s*["']?ClusterServiceVersion\b/m;
 const SCHEMA = /^\s*"?schema"?\s*:\s*["']?olm\./m;
 
-/** Returns the bundles and catalogs among files: their names, and their files by path. */
+/** The settings of a project. */
+const SETTINGS = "bundle-tool.toml";
+
+/** Returns the settings above a directory, as `[path, bytes]`: those of the nearest directory, and at last those that `preview` adds. */
+function project(files, root) {
+  const parts = root.split("/").filter(Boolean);
+  for (let length = parts.length - 1; length >= 0; length -= 1) {
+    const path = [...parts.slice(0, length), SETTINGS].join("/");
+    if (files.has(path)) return [path, files.get(path)];
+  }
+  const path = `../${SETTINGS}`;
+  return files.has(path) ? [path, files.get(path)] : null;
+}
+
+/** Returns the bundles and catalogs among files: their names, their files by path, and the settings above them. */
 export function subjects(files, name) {
   const visible = new Map([...files].filter(([path]) => !path.split("/").slice(0, -1).some((part) => part.startsWith("."))));
   const certain = new Set();
@@ -331,7 +357,7 @@ export function subjects(files, name) {
   const roots = [...(certain.size > 0 ? certain : possible)].sort();
   const last = (path) => path.split("/").at(-1);
   if (roots.length > 0) {
-    return roots.map((root) => ({ name: root || name || "bundle", files: root === "" ? visible : below(visible, root) }));
+    return roots.map((root) => ({ name: root || name || "bundle", files: root === "" ? visible : below(visible, root), project: project(files, root) }));
   }
   const isText = ([path]) => /\.(ya?ml|json)$/i.test(path);
   const manifests = [...visible].filter(isText);
@@ -339,11 +365,11 @@ export function subjects(files, name) {
   if (matches(SCHEMA)) {
     const top = new Set([...visible.keys()].map((path) => (path.includes("/") ? path.split("/")[0] : "")));
     const root = top.size === 1 ? [...top][0] : "";
-    return [{ name: root || name || "catalog", files: root === "" ? visible : below(visible, root) }];
+    return [{ name: root || name || "catalog", files: root === "" ? visible : below(visible, root), project: project(files, root) }];
   }
   if (matches(KIND)) {
     // Manifests without the directories of a bundle, such as a CSV alone.
-    return [{ name: name || "manifests", files: new Map(manifests.map(([path, bytes]) => [`manifests/${last(path)}`, bytes])) }];
+    return [{ name: name || "manifests", files: new Map(manifests.map(([path, bytes]) => [`manifests/${last(path)}`, bytes])), project: project(files, "manifests") }];
   }
   throw new ReadError("no bundle and no catalog found: expected manifests/ with a ClusterServiceVersion, or the YAML of a catalog");
 }

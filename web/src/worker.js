@@ -1,7 +1,9 @@
 // The worker: reads what was dropped, and runs the WebAssembly. Each message is one call: `{id, method, args}`.
 
-import { initSync, Engine, choices, explain } from "engine";
-import { ReadError, subjects, unpacked } from "./archive.js";
+import { initSync, Engine, choices, explain, withoutZstd } from "engine";
+import { ReadError, decoders, subjects, unpacked } from "./archive.js";
+
+decoders.zstd = withoutZstd;
 
 /** The engines of the bundles and catalogs by their number. */
 const engines = new Map();
@@ -26,10 +28,11 @@ const methods = {
     return subjects(files, inner || name).map((subject) => ({ ...subject, files: [...subject.files] }));
   },
 
-  open(number, name, files) {
+  open(number, name, files, project) {
     engines.get(number)?.free();
     const opened = new Engine(name);
     for (const [path, bytes] of files) opened.set(path, bytes);
+    if (project) opened.setProject(...project);
     engines.set(number, opened);
     return { isCatalog: opened.isCatalog() };
   },

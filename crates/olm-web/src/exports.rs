@@ -2,7 +2,7 @@
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::{Workspace, choices, workspace};
+use crate::{Workspace, choices, without_zstd, workspace};
 
 /// A [`Workspace`], as JavaScript sees it.
 #[wasm_bindgen]
@@ -21,6 +21,12 @@ impl Engine {
     /// Adds a file, or replaces its bytes.
     pub fn set(&mut self, path: &str, bytes: Vec<u8>) {
         self.0.set(path, bytes);
+    }
+
+    /// Sets the `bundle-tool.toml` that applies unless the files have one.
+    #[wasm_bindgen(js_name = setProject)]
+    pub fn set_project(&mut self, path: &str, bytes: Vec<u8>) {
+        self.0.set_project(path, bytes);
     }
 
     /// Returns whether the files are those of a catalog.
@@ -87,6 +93,15 @@ impl Engine {
 #[must_use]
 pub fn exported_choices() -> String {
     choices()
+}
+
+/// Returns bytes without zstd; nothing if there are more of them than `limit`.
+///
+/// # Errors
+/// The bytes are damaged.
+#[wasm_bindgen(js_name = withoutZstd)]
+pub fn exported_without_zstd(bytes: &[u8], limit: usize) -> Result<Option<Vec<u8>>, String> {
+    without_zstd(bytes, limit).map_err(|error| error.to_string())
 }
 
 /// Returns the page of a rule.

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`Workspace`] | the files of one bundle or catalog, and what is asked about them |
+//! | [`without_zstd`] | decompresses layers that browsers cannot |
 //! | `settings` | the settings of the page: suites, profiles, versions |
 //! | `exports` | the functions that JavaScript calls; only for WebAssembly |
 //!
@@ -16,6 +17,8 @@ struct Readme;
 pub mod exports;
 mod settings;
 mod workspace;
+mod zstd;
 
 pub use settings::{SettingsError, choices};
 pub use workspace::{Error, Workspace, explain};
+pub use zstd::without_zstd;

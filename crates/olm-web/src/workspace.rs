@@ -17,7 +17,7 @@ use olm_model::read::catalog::{Limits, documents, sources_in};
 use olm_model::read::dockerfile;
 use olm_model::report::{BundleReport, CatalogReport, Finding, Fix, Safety, rules};
 use olm_model::{Bundle, dockerfile as dockerfiles, fix};
-use olm_rules::Selection;
+use olm_rules::{InvalidSettings, ProjectSettings, SETTINGS_FILE, Selection};
 
 /// Why a question has no answer.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ use olm_rules::Selection;
 pub enum Error {
     /// The settings are invalid.
     Settings(SettingsError),
+    /// `bundle-tool.toml` is invalid.
+    Project(String),
     /// The catalog cannot be read.
     Catalog(String),
     /// There is no finding of this number, package of this name, or rule of this name.
@@ -35,7 +37,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Settings(error) => error.fmt(f),
-            Self::Catalog(message) => f.write_str(message),
+            Self::Project(message) | Self::Catalog(message) => f.write_str(message),
             Self::Missing(what) => write!(f, "no such {what}"),
         }
     }
@@ -51,6 +53,8 @@ pub struct Workspace {
     name: String,
     files: BTreeMap<String, Vec<u8>>,
     bundle: Option<Bundle>,
+    /// A `bundle-tool.toml` above the directory: its path, and its bytes.
+    project: Option<(String, Vec<u8>)>,
     /// The findings of the last validation.
     findings: Vec<Finding>,
 }
@@ -69,6 +73,24 @@ impl Workspace {
             _ => self.bundle = None,
         }
         self.files.insert(path.to_owned(), bytes);
+    }
+
+    /// Sets the `bundle-tool.toml` that applies unless the files have one: that of a directory above them.
+    pub fn set_project(&mut self, path: &str, bytes: Vec<u8>) {
+        self.project = Some((path.to_owned(), bytes));
+    }
+
+    /// Adds the settings of the nearest `bundle-tool.toml` to those of the page, as the command line adds them to its options.
+    fn select(&self, settings: &str) -> Result<Selection, Error> {
+        let mut selection = settings::selection(settings).map_err(Error::Settings)?;
+        let own = self.files.get(SETTINGS_FILE).map(|bytes| (SETTINGS_FILE, bytes));
+        let above = || self.project.as_ref().map(|(path, bytes)| (path.as_str(), bytes));
+        let Some((path, bytes)) = own.or_else(above) else { return Ok(selection) };
+        let project = ProjectSettings::parse(bytes).map_err(|InvalidSettings { position, message, .. }| {
+            Error::Project(format!("{path}:{}:{}: {message}", position.line, position.column))
+        })?;
+        project.apply(&mut selection).map_err(|error| Error::Project(format!("{path}: {error}")))?;
+        Ok(selection)
     }
 
     /// Returns whether the files are those of a catalog: there is no `manifests/` and no `metadata/`.
@@ -91,9 +113,9 @@ impl Workspace {
     /// Validates the files. Returns the report as `bundle-tool validate --output json` prints it; `settings` are JSON.
     ///
     /// # Errors
-    /// The settings are invalid, or a catalog cannot be read.
+    /// The settings or `bundle-tool.toml` are invalid, or a catalog cannot be read.
     pub fn validate(&mut self, settings: &str) -> Result<String, Error> {
-        let selection = settings::selection(settings).map_err(Error::Settings)?;
+        let selection = self.select(settings)?;
         let (mut bundles, mut catalogs) = (Vec::new(), Vec::new());
         if self.is_catalog() {
             catalogs.push(self.catalog(&selection)?);
@@ -321,6 +343,31 @@ mod tests {
         assert_eq!(rules(&again.validate("{}").unwrap()), after);
         assert!(workspace.fix(1000).is_err());
         assert!(workspace.validate("{\"suites\": [\"x\"]}").is_err());
+    }
+
+    #[test]
+    fn the_nearest_project_settings_apply() {
+        let mut workspace = bundle();
+        let count = |workspace: &mut Workspace, severity: &str| {
+            let report = parsed(&workspace.validate("{}").unwrap());
+            let findings = report["bundles"][0]["findings"].as_array().unwrap();
+            findings.iter().filter(|one| one["rule"] == "annotation-missing" && one["severity"] == severity).count()
+        };
+        let errors = count(&mut workspace, "error");
+        assert!(errors > 0);
+        workspace.set_project("../bundle-tool.toml", "[rules]\nannotation-missing = \"warn\"\n".into());
+        assert_eq!((count(&mut workspace, "error"), count(&mut workspace, "warning")), (0, errors));
+        // That of the directory itself is nearer.
+        workspace.set("bundle-tool.toml", "suites = [\"olmv1\"]\n".into());
+        assert_eq!(count(&mut workspace, "error"), errors);
+        for (text, message) in [
+            ("[rules]\nx = \"off\"\n", "bundle-tool.toml:2:5: unknown level `off`: must be `allow`, `warn` or `deny`"),
+            ("[rules]\nx = \"deny\"\n", "bundle-tool.toml: unknown rule `x`: run `bundle-tool rules` for a list of all rules"),
+            ("suites = [\"olmv2\"]\n", "bundle-tool.toml: unknown suite `olmv2`: did you mean `olmv1`?"),
+        ] {
+            workspace.set("bundle-tool.toml", text.into());
+            assert_eq!(workspace.validate("{}").unwrap_err().to_string(), message);
+        }
     }
 
     #[test]
