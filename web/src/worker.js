@@ -8,6 +8,9 @@ decoders.zstd = withoutZstd;
 /** The engines of the bundles and catalogs by their number. */
 const engines = new Map();
 
+/** The icons of the packages of the catalogs. */
+const icons = new Map();
+
 const engine = (number) => {
   const found = engines.get(number);
   if (!found) throw new Error("the bundle is not open");
@@ -51,8 +54,16 @@ const methods = {
   fixAll: (number) => JSON.parse(engine(number).fixAll()),
   preview: (number) => JSON.parse(engine(number).preview()),
   compare: (old, next) => JSON.parse(engine(next).compare(engine(old))),
-  packages: (number) => JSON.parse(engine(number).packages()),
-  graph: (number, name) => JSON.parse(engine(number).graph(name)),
+  /** Returns the packages of a catalog; their icons are asked for one by one. */
+  packages(number) {
+    const packages = JSON.parse(engine(number).packages());
+    icons.set(number, new Map(packages.map((one) => [one.name, one.icon])));
+    return packages.map(({ icon, ...one }) => one);
+  },
+
+  icon: (number, name) => icons.get(number)?.get(name) ?? ["", ""],
+  package: (number, name) => JSON.parse(engine(number).package(name)),
+  channel: (number, name, channel) => JSON.parse(engine(number).channel(name, channel)),
   explain: (rule) => explain(rule),
 };
 

@@ -79,12 +79,20 @@ impl Engine {
         text(self.0.packages())
     }
 
-    /// Returns the upgrade graph of a package.
+    /// Returns what pages show of a package.
     ///
     /// # Errors
     /// The catalog cannot be read, or does not have the package.
-    pub fn graph(&self, package: &str) -> Result<String, String> {
-        text(self.0.graph(package))
+    pub fn package(&self, package: &str) -> Result<String, String> {
+        text(self.0.package(package))
+    }
+
+    /// Returns the entries of a channel.
+    ///
+    /// # Errors
+    /// The catalog cannot be read, or does not have the package.
+    pub fn channel(&self, package: &str, channel: &str) -> Result<String, String> {
+        text(self.0.channel(package, channel))
     }
 }
 

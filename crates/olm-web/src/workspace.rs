@@ -6,14 +6,14 @@ use std::fmt;
 use serde_json::{Map, Value as Json, json};
 
 use crate::settings::{self, SettingsError};
+use olm_catalog::browse::{Head, Package, entries};
 use olm_catalog::fix as catalog_fix;
 use olm_catalog::graph;
-use olm_catalog::graph::Drawing;
-use olm_catalog::validate::{Blob, Decoded, Packages, decode, heads, report, resolve};
+use olm_catalog::validate::{Blob, Decoded, PackageGraph, Packages, decode, heads, report, resolve};
 use olm_diff::{Options, Version, compare, sections, sentence, summary};
 use olm_model::bundle::ANNOTATIONS_FILE;
 use olm_model::read::bundle;
-use olm_model::read::catalog::{Limits, documents, sources_in};
+use olm_model::read::catalog::{Document, Limits, documents, sources_in};
 use olm_model::read::dockerfile;
 use olm_model::report::{BundleReport, CatalogReport, Finding, Fix, Safety, rules};
 use olm_model::{Bundle, dockerfile as dockerfiles, fix};
@@ -44,6 +44,9 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// The schema of packages.
+const PACKAGE: &str = "olm.package";
 
 /// The files of one bundle or catalog.
 ///
@@ -86,9 +89,10 @@ impl Workspace {
         let own = self.files.get(SETTINGS_FILE).map(|bytes| (SETTINGS_FILE, bytes));
         let above = || self.project.as_ref().map(|(path, bytes)| (path.as_str(), bytes));
         let Some((path, bytes)) = own.or_else(above) else { return Ok(selection) };
-        let project = ProjectSettings::parse(bytes).map_err(|InvalidSettings { position, message, .. }| {
-            Error::Project(format!("{path}:{}:{}: {message}", position.line, position.column))
-        })?;
+        let project =
+            ProjectSettings::parse(bytes).map_err(|InvalidSettings { position, message, .. }| {
+                Error::Project(format!("{path}:{}:{}: {message}", position.line, position.column))
+            })?;
         project.apply(&mut selection).map_err(|error| Error::Project(format!("{path}: {error}")))?;
         Ok(selection)
     }
@@ -235,46 +239,117 @@ impl Workspace {
         .to_string()
     }
 
-    /// Returns the packages of a catalog, as JSON: name, description, channels with their heads and number of entries.
+    /// Returns the packages of a catalog as a list shows them, as JSON, with their icons as `[media type, base64]`.
     ///
     /// # Errors
     /// The catalog cannot be read.
     pub fn packages(&self) -> Result<String, Error> {
         self.with_packages(|packages| {
-            let packages = packages.iter().map(|(name, linked)| {
-                let channels = linked.channels.iter().map(|(name, channel)| {
-                    let heads = heads(channel).into_iter().map(|entry| entry.name.as_str());
-                    json!({
-                        "name": name,
-                        "heads": heads.collect::<Vec<_>>(),
-                        "entries": channel.entries.len(),
-                        "deprecated": linked.deprecation("olm.channel", name),
-                    })
-                });
-                json!({
-                    "name": name,
-                    "defaultChannel": linked.package.default_channel,
-                    "deprecated": linked.deprecation("olm.package", ""),
-                    "bundles": linked.bundles.len(),
-                    "channels": channels.collect::<Vec<_>>(),
-                })
+            let mut found: BTreeMap<&str, Package> = BTreeMap::new();
+            // The bundle that describes a package, by package.
+            let mut heads: BTreeMap<&str, (&str, Head)> = BTreeMap::new();
+            for (name, linked) in &packages {
+                found.insert(name, Package::of_graph(name, linked));
+                if let Some(head) = head_of(linked) {
+                    heads.insert(name, (head, Head::default()));
+                }
+            }
+            let mut icons: BTreeMap<String, Json> = BTreeMap::new();
+            let is_wanted = |package: &str, name: Option<&str>| {
+                name.is_none_or(|name| heads.get(package).is_some_and(|(head, _)| *head == name))
+            };
+            for (schema, package, blob) in self.blobs(is_wanted)? {
+                if schema != PACKAGE {
+                    if let Some((_, head)) = heads.get_mut(package.as_str()) {
+                        *head = Head::of_blob(&blob);
+                    }
+                } else if let Some(found) = found.get_mut(package.as_str()) {
+                    complete(found, &blob);
+                    icons.insert(package, icon(&blob));
+                }
+            }
+            let none = Head::default();
+            let summaries = found.iter().map(|(name, package)| {
+                let described = &heads.get(name).map_or(&none, |(_, head)| head).described;
+                let mut summary = json!(package.summary(described));
+                summary["icon"] = icons.remove(*name).unwrap_or_default();
+                summary
             });
-            Ok(Json::Array(packages.collect()).to_string())
+            Ok(Json::Array(summaries.collect()).to_string())
         })
     }
 
-    /// Returns the upgrade graph of a package, as JSON: `svg` and `text`; `svg` is null if the package is too large to draw.
+    /// Returns what pages show of a package, as JSON: `view`, the icon as `[media type, base64]` or null, and what the page of its
+    /// upgrade graph consists of, or the problem with it.
     ///
     /// # Errors
     /// The catalog cannot be read, or does not have the package.
-    pub fn graph(&self, package: &str) -> Result<String, Error> {
+    pub fn package(&self, package: &str) -> Result<String, Error> {
         self.with_packages(|mut packages| {
             packages.retain(|name, _| *name == package);
             let linked = packages.values().next().ok_or(Error::Missing("package"))?;
-            let svg = graph::svg(linked, &Drawing::default());
-            let problem = svg.as_ref().err().map(ToString::to_string);
-            Ok(json!({"svg": svg.ok(), "problem": problem, "text": graph::text(&packages)}).to_string())
+            let wanted = head_of(linked);
+            let (mut found, mut head, mut of_package) =
+                (Package::of_graph(package, linked), Head::default(), Json::Null);
+            for (schema, _, blob) in
+                self.blobs(|of, name| of == package && (name.is_none() || name == wanted))?
+            {
+                if schema == PACKAGE {
+                    complete(&mut found, &blob);
+                    of_package = icon(&blob);
+                } else {
+                    head = Head::of_blob(&blob);
+                }
+            }
+            let icon = if found.has_icon { of_package } else { Json::Null };
+            let parts = graph::parts(&packages);
+            let problem = parts.as_ref().err().map(ToString::to_string);
+            let graph = parts.ok().map(|parts| json!({"style": parts.style, "body": parts.body}));
+            Ok(json!({
+                "view": found.view(head),
+                "icon": icon,
+                "graph": graph,
+                "problem": problem,
+                "text": graph::text(&packages),
+            })
+            .to_string())
         })
+    }
+
+    /// Returns the entries of a channel, as JSON, the newest first.
+    ///
+    /// # Errors
+    /// The catalog cannot be read, or does not have the package.
+    pub fn channel(&self, package: &str, channel: &str) -> Result<String, Error> {
+        self.with_packages(|packages| {
+            let linked = packages.get(package).ok_or(Error::Missing("package"))?;
+            Ok(json!(entries(linked, channel)).to_string())
+        })
+    }
+
+    /// Returns schema, package and JSON of the packages and bundles that are wanted: by package, and by name if they are bundles.
+    fn blobs(
+        &self,
+        is_wanted: impl Fn(&str, Option<&str>) -> bool + Sync,
+    ) -> Result<Vec<(String, String, Json)>, Error> {
+        let failed = |error: &dyn fmt::Display| Error::Catalog(error.to_string());
+        let sources = sources_in(self.files.clone()).map_err(|error| failed(&error))?;
+        let read = |document: Document| {
+            let root = document.content.as_ref().ok()?.tree.root();
+            let field = |name| root.get(name).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+            let (schema, name) = (field("schema"), field("name"));
+            let (package, of_bundle) = match schema.as_str() {
+                PACKAGE => (name.clone(), None),
+                "olm.bundle" => (field("package"), Some(name.as_str())),
+                _ => return None,
+            };
+            if !is_wanted(&package, of_bundle) {
+                return None;
+            }
+            Some((schema, package, root.to_json()))
+        };
+        let found = documents(sources, Limits::default(), read).map_err(|error| failed(&error))?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     fn with_packages(
@@ -284,6 +359,24 @@ impl Workspace {
         let blobs: Vec<Blob> = self.decoded()?.into_iter().map(|decoded| decoded.blob).collect();
         answer(resolve(&blobs).0)
     }
+}
+
+/// Returns the bundle that describes a package: the head of its default channel.
+fn head_of<'b>(linked: &PackageGraph<'b>) -> Option<&'b str> {
+    let channel = linked.channels.get(linked.package.default_channel.as_str())?;
+    heads(channel).first().map(|entry| entry.name.as_str())
+}
+
+/// Returns the icon of a package as `[media type, base64]`.
+fn icon(blob: &Json) -> Json {
+    json!([blob.pointer("/icon/mediatype"), blob.pointer("/icon/base64data")])
+}
+
+/// Adds what only the blob says.
+fn complete(package: &mut Package, blob: &Json) {
+    let text = |pointer| blob.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
+    text("/description").clone_into(&mut package.description);
+    package.has_icon = !text("/icon/base64data").is_empty();
 }
 
 /// Returns the page of a rule in Markdown, as `bundle-tool explain` prints it.
@@ -351,7 +444,10 @@ mod tests {
         let count = |workspace: &mut Workspace, severity: &str| {
             let report = parsed(&workspace.validate("{}").unwrap());
             let findings = report["bundles"][0]["findings"].as_array().unwrap();
-            findings.iter().filter(|one| one["rule"] == "annotation-missing" && one["severity"] == severity).count()
+            findings
+                .iter()
+                .filter(|one| one["rule"] == "annotation-missing" && one["severity"] == severity)
+                .count()
         };
         let errors = count(&mut workspace, "error");
         assert!(errors > 0);
@@ -361,8 +457,14 @@ mod tests {
         workspace.set("bundle-tool.toml", "suites = [\"olmv1\"]\n".into());
         assert_eq!(count(&mut workspace, "error"), errors);
         for (text, message) in [
-            ("[rules]\nx = \"off\"\n", "bundle-tool.toml:2:5: unknown level `off`: must be `allow`, `warn` or `deny`"),
-            ("[rules]\nx = \"deny\"\n", "bundle-tool.toml: unknown rule `x`: run `bundle-tool rules` for a list of all rules"),
+            (
+                "[rules]\nx = \"off\"\n",
+                "bundle-tool.toml:2:5: unknown level `off`: must be `allow`, `warn` or `deny`",
+            ),
+            (
+                "[rules]\nx = \"deny\"\n",
+                "bundle-tool.toml: unknown rule `x`: run `bundle-tool rules` for a list of all rules",
+            ),
             ("suites = [\"olmv2\"]\n", "bundle-tool.toml: unknown suite `olmv2`: did you mean `olmv1`?"),
         ] {
             workspace.set("bundle-tool.toml", text.into());
@@ -400,10 +502,13 @@ mod tests {
         let report = parsed(&workspace.validate("{}").unwrap());
         assert_eq!(report["catalogs"][0]["packages"], json!(["lake"]));
         let packages = parsed(&workspace.packages().unwrap());
-        assert_eq!(packages[0]["channels"][0]["heads"], json!(["lake.v1.1.0"]));
-        let graph = parsed(&workspace.graph("lake").unwrap());
-        assert!(graph["svg"].as_str().unwrap().starts_with("<svg"), "{graph}");
-        assert!(workspace.graph("sea").is_err());
+        assert_eq!(packages[0]["display_name"], "lake");
+        let package = parsed(&workspace.package("lake").unwrap());
+        assert_eq!(package["view"]["channels"][0]["head"], "lake.v1.1.0");
+        assert!(package["graph"]["body"].as_str().unwrap().contains("<svg"), "{package}");
+        assert!(workspace.package("sea").is_err());
+        let entries = parsed(&workspace.channel("lake", "stable").unwrap());
+        assert_eq!(entries[0]["replaces"], "lake.v1.0.0");
         assert!(explain("yaml-syntax").unwrap().starts_with("# yaml-syntax\n"));
         assert!(explain("x").is_err());
     }
