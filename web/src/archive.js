@@ -3,11 +3,14 @@
 // Archives are foreign data: the number of entries, their size and the size of what they decompress to are limited.
 
 export const MAX_ENTRIES = 20_000;
-export const MAX_BYTES = 128 << 20;
+export const MAX_BYTES = 64 << 20;
 const MAX_LAYERS = 200;
 const MAX_PATH = 4096;
 
 export class ReadError extends Error {}
+
+/** Returns the memory of files, to be given away: each of them once. */
+export const buffers = (files) => [...new Set(files.map(([, bytes]) => bytes.buffer))];
 
 /** What may still be read. */
 export class Budget {
@@ -46,7 +49,7 @@ async function archive(bytes, budget) {
     const files = await zip(bytes, budget);
     return (await image(files, budget)) ?? files;
   }
-  const plain = await decompressed(bytes, budget);
+  const plain = decompressed(bytes, budget);
   if (!isTar(plain)) {
     if (plain !== bytes) throw new ReadError("the compressed file is not a tar archive");
     return null;
@@ -63,11 +66,11 @@ function starts(bytes, magic) {
 }
 
 /** Returns the bytes without gzip or zstd. */
-async function decompressed(bytes, budget) {
-  if (starts(bytes, [0x28, 0xb5, 0x2f, 0xfd])) {
+function decompressed(bytes, budget) {
+  if (starts(bytes, [0x28, 0xb5, 0x2f, 0xfd]) || starts(bytes, [0x1f, 0x8b])) {
     let plain;
     try {
-      plain = decoders.zstd(bytes, budget.bytes);
+      plain = decoders.decompressed(bytes, budget.bytes);
     } catch (error) {
       // Anything else than the message of a damaged file leaves the engine in an unknown state.
       if (typeof error !== "string") throw error;
@@ -76,12 +79,11 @@ async function decompressed(bytes, budget) {
     if (!plain) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes`);
     return plain;
   }
-  if (!starts(bytes, [0x1f, 0x8b])) return bytes;
-  return inflated(bytes, "gzip", budget);
+  return bytes;
 }
 
-async function inflated(bytes, format, budget) {
-  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format)).getReader();
+async function inflated(bytes, budget) {
+  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
   const chunks = [];
   let size = 0;
   try {
@@ -234,7 +236,7 @@ async function zip(bytes, budget) {
     if (size > budget.bytes) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes`);
     let plain;
     if (method === 0) plain = content.slice();
-    else if (method === 8) plain = await inflated(content, "deflate-raw", budget);
+    else if (method === 8) plain = await inflated(content, budget);
     else throw new ReadError(`${path} is compressed with a method that is not supported`);
     budget.take(plain.length);
     files.set(path, plain);
@@ -281,7 +283,7 @@ async function image(files, budget) {
   for (const path of layers) {
     const bytes = files.get(path);
     if (!bytes) throw new ReadError(`the image archive does not contain ${path}`);
-    const plain = await decompressed(bytes, budget);
+    const plain = decompressed(bytes, budget);
     const added = new Map();
     for (const entry of tar(plain, budget)) {
       const [, directory, name] = /^(?:(.*)\/)?([^/]*)$/.exec(entry.path);
@@ -320,8 +322,9 @@ function below(files, directory) {
   return new Map([...files].filter(([name]) => name.startsWith(prefix)).map(([name, bytes]) => [name.slice(prefix.length), bytes]));
 }
 
-const KIND = /^\s*"?kind"?\s*:\s*["']?ClusterServiceVersion\b/m;
-const SCHEMA = /^\s*"?schema"?\s*:\s*["']?olm\./m;
+// Also in JSON on one line. White space of one line only: otherwise, a file of line breaks would take time by its square.
+const KIND = /(?:^|[{,])[ \t]*"?kind"?[ \t]*:[ \t]*["']?ClusterServiceVersion\b/m;
+const SCHEMA = /(?:^|[{,])[ \t]*"?schema"?[ \t]*:[ \t]*["']?olm\./m;
 
 /** The settings of a project. */
 const SETTINGS = "bundle-tool.toml";

@@ -6,9 +6,13 @@ import { iconAddress } from "./icon.js";
 import { markdown } from "./markdown.js";
 import { graphPage } from "graph-page";
 
-/** The packages of one page of the list, and the entries of a channel. */
+/** The packages of one page of the list, and the rows of a table. */
 const PAGE_SIZE = 60;
-const MAX_ENTRIES = 2000;
+const MAX_ROWS = 2000;
+/** The maximum number of characters of a drawing, some 5000 bundles. */
+const MAX_DRAWING = 4 << 20;
+/** The maximum number of characters of a graph as text. */
+const MAX_TEXT = 200_000;
 
 const heading = (...children) => h("h3", { tabindex: -1 }, ...children);
 const deprecated = (message) => message !== null && h("p", { class: "notice" }, "Deprecated: ", message);
@@ -79,8 +83,8 @@ export async function catalogView(client, number) {
         [toChannel(channel.name), channel.name === view.default_channel && h("small", {}, " default"), deprecated(channel.deprecation)], channel.head || "none", channel.entries])),
       h("h4", {}, "Upgrade graph"),
       problem && h("p", { class: "notice" }, problem),
-      graph && drawing(graph),
-      h("details", {}, h("summary", {}, "As text"), h("pre", { tabindex: 0 }, text)),
+      graph && (graph.body.length > MAX_DRAWING ? h("p", { class: "notice" }, "The graph is too large to draw here: use bundle-tool catalog graph --output html.") : drawing(graph)),
+      h("details", {}, h("summary", {}, "As text"), h("pre", { tabindex: 0 }, text.slice(0, MAX_TEXT))),
       view.description && [h("h4", {}, "Description"), h("div", { class: "description" }, markdown(view.description, 5))],
     ];
   };
@@ -92,10 +96,9 @@ export async function catalogView(client, number) {
       back(view.name, () => ofPackage(view.name)),
       heading(name, name === view.default_channel && h("small", {}, " default")),
       deprecated(deprecation),
-      table(["Bundle", "Version", "Replaces", "Skips"], entries.slice(0, MAX_ENTRIES).map((entry) => [
+      table(["Bundle", "Version", "Replaces", "Skips"], entries.map((entry) => [
         [entry.name, entry.is_head && h("small", {}, " head"), deprecated(entry.deprecation)], entry.version, entry.replaces,
-        [entry.skip_range && h("code", {}, entry.skip_range), " ", entry.skips.join(", ")]])),
-      entries.length > MAX_ENTRIES && h("p", { class: "muted" }, `and ${entries.length - MAX_ENTRIES} more`),
+        [entry.skip_range && h("code", {}, entry.skip_range), " ", shortened(entry.skips)]])),
     ];
   };
 
@@ -103,15 +106,20 @@ export async function catalogView(client, number) {
   return host;
 }
 
+const shortened = (names) => names.slice(0, 50).join(", ") + (names.length > 50 ? ` and ${names.length - 50} more` : "");
+
 function pictured([mediaType, base64]) {
   const address = iconAddress(String(mediaType), String(base64));
-  return address && h("img", { class: "icon", "data-size": "small", src: address, alt: "" });
+  const image = address && h("img", { class: "icon", "data-size": "small", src: address, alt: "" });
+  if (image) image.onerror = () => image.remove();
+  return image;
 }
 
 function table(columns, rows) {
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": columns[0] },
     h("table", {}, h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, rows.map(([first, ...cells]) => h("tr", {}, h("th", { scope: "row" }, first), cells.map((cell) => h("td", {}, cell)))))));
+      h("tbody", {}, rows.slice(0, MAX_ROWS).map(([first, ...cells]) => h("tr", {}, h("th", { scope: "row" }, first), cells.map((cell) => h("td", {}, cell)))))),
+    rows.length > MAX_ROWS && h("p", { class: "muted" }, `and ${rows.length - MAX_ROWS} more`));
 }
 
 /** The page of `catalog graph --output html`, in a shadow root, where its style is its own. */

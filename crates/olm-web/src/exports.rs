@@ -2,7 +2,7 @@
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::{Workspace, choices, without_zstd, workspace};
+use crate::{Workspace, choices, decompressed, workspace};
 
 /// A [`Workspace`], as JavaScript sees it.
 #[wasm_bindgen]
@@ -103,13 +103,13 @@ pub fn exported_choices() -> String {
     choices()
 }
 
-/// Returns bytes without zstd; nothing if there are more of them than `limit`.
+/// Returns bytes without gzip or zstd; nothing if there are more of them than `limit`.
 ///
 /// # Errors
 /// The bytes are damaged.
-#[wasm_bindgen(js_name = withoutZstd)]
-pub fn exported_without_zstd(bytes: &[u8], limit: usize) -> Result<Option<Vec<u8>>, String> {
-    without_zstd(bytes, limit).map_err(|error| error.to_string())
+#[wasm_bindgen(js_name = decompressed)]
+pub fn exported_decompressed(bytes: &[u8], limit: usize) -> Result<Option<Vec<u8>>, String> {
+    decompressed(bytes, limit).map_err(|error| error.to_string())
 }
 
 /// Returns the page of a rule.

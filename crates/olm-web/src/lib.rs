@@ -3,7 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`Workspace`] | the files of one bundle or catalog, and what is asked about them |
-//! | [`without_zstd`] | decompresses layers that browsers cannot |
+//! | [`decompressed`] | archives and layers without compression that browsers do not know |
 //! | `settings` | the settings of the page: suites, profiles, versions |
 //! | `exports` | the functions that JavaScript calls; only for WebAssembly |
 //!
@@ -15,10 +15,10 @@ struct Readme;
 
 #[cfg(target_arch = "wasm32")]
 pub mod exports;
+mod compressed;
 mod settings;
 mod workspace;
-mod zstd;
 
+pub use compressed::decompressed;
 pub use settings::{SettingsError, choices};
 pub use workspace::{Error, Workspace, explain};
-pub use zstd::without_zstd;
