@@ -19,6 +19,7 @@ for (const directory of ["manifests", "metadata"]) {
 }
 const CSV = Object.keys(bundle).find((name) => name.includes("clusterserviceversion"));
 const ANNOTATIONS = "metadata/annotations.yaml";
+const CATALOG = readFileSync(join(root, "bundle-tool/tests/fixtures/catalog/valid.yaml"), "utf8");
 const broken = {
   ...bundle,
   [CSV]: bundle[CSV].replace(/^( *)displayName: Memcached Operator$/m, "$1displayNam: Memcached Operator"),
@@ -231,7 +232,7 @@ case_("two bundles are compared, and what breaks is named", {}, async (tab) => {
 });
 
 case_("a catalog is validated, and browsed as serve --http shows it", {}, async (tab) => {
-  await drop(tab, { "catalog.yaml": readFileSync(join(root, "bundle-tool/tests/fixtures/catalog/valid.yaml"), "utf8") });
+  await drop(tab, { "catalog.yaml": CATALOG });
   await findings(tab);
   await tab.click("#tab-catalog");
   await tab.waitForSelector(".packages li");
@@ -321,6 +322,20 @@ for (const [name, viewport] of [["desktop", { width: 1280, height: 860 }], ["pho
       await tab.click(".finding .quiet");
       await tab.waitForSelector("dialog[open]");
       await check("explain");
+      await tab.keyboard.press("Escape");
+      await drop(tab, { "catalog.yaml": CATALOG });
+      await tab.waitForSelector("#tab-catalog");
+      await settled(tab);
+      await tab.click("#tab-catalog");
+      await tab.waitForSelector(".packages li");
+      await check("packages");
+      await tab.click(".packages .place");
+      await tab.waitForSelector(".drawing");
+      await tab.waitForFunction(() => document.querySelector(".drawing").shadowRoot.querySelector(".node[tabindex='0']"));
+      await check("package");
+      await tab.click(".catalog table .place");
+      await tab.waitForFunction(() => document.querySelector(".catalog thead th").textContent === "Bundle");
+      await check("channel");
     });
   }
 }

@@ -30,11 +30,11 @@ function show(name) {
   select.value = name;
   svg = section.querySelector('svg');
   sticky = ['.channels', '.labels', '.legend'].map(name => svg.querySelector(name));
-  svg.querySelectorAll('.node').forEach(node => {
+  svg.querySelectorAll('.node[data-row]').forEach(node => {
     node.setAttribute('role', 'button');
     node.setAttribute('tabindex', '-1');
   });
-  const first = svg.querySelector('.node.head') || svg.querySelector('.node');
+  const first = svg.querySelector('.node.head[data-row]') || svg.querySelector('.node[data-row]');
   if (first) first.setAttribute('tabindex', '0');
   clear();
   setZoom(zoom);
