@@ -116,7 +116,8 @@ impl Preview {
             .as_deref()
             .and_then(Path::file_name)
             .map_or_else(|| shown.clone(), |name| name.to_string_lossy().into_owned());
-        let watch = Watch::new(vec![directory.clone()], options())?.with_files(settings::candidates(&directory))?;
+        let watch =
+            Watch::new(vec![directory.clone()], options())?.with_files(settings::candidates(&directory))?;
         let state = Mutex::new(State { watch, version: 1, looked: Instant::now() });
         let site = Arc::new(Site { page, directory, name, state });
         let runtime = runtime()?;

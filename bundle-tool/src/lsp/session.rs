@@ -20,10 +20,10 @@ use super::protocol::{
     TextDocumentItem, WatchedFilesParams,
 };
 use super::uri;
-use olm_rules::SETTINGS_FILE;
 use olm_model::disk::format;
 use olm_model::disk::format::Root;
 use olm_model::disk::overlay::Overlay;
+use olm_rules::SETTINGS_FILE;
 
 /// How long a document has to stay as it is before it is validated.
 const DEBOUNCE: Duration = Duration::from_millis(200);

@@ -13,9 +13,9 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod compressed;
 #[cfg(target_arch = "wasm32")]
 pub mod exports;
-mod compressed;
 mod settings;
 mod workspace;
 

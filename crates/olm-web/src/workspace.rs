@@ -336,7 +336,8 @@ impl Workspace {
         let sources = sources_in(self.files.clone()).map_err(|error| failed(&error))?;
         let read = |document: Document| {
             let root = document.content.as_ref().ok()?.tree.root();
-            let field = |name| root.get(name).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+            let field =
+                |name| root.get(name).and_then(kube_yaml::Value::as_str).unwrap_or_default().to_owned();
             let (schema, name) = (field("schema"), field("name"));
             let (package, of_bundle) = match schema.as_str() {
                 PACKAGE => (name.clone(), None),
