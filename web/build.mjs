@@ -33,9 +33,21 @@ const source = {
   },
 };
 
+// The script of the page of upgrade graphs, which is a classic one there.
+const graph = {
+  name: "graph-page",
+  setup(builder) {
+    builder.onResolve({ filter: /^graph-page$/ }, () => ({ path: "graph-page", namespace: "graph" }));
+    builder.onLoad({ filter: /.*/, namespace: "graph" }, () => ({
+      contents: `${readFileSync("../crates/olm-catalog/src/graph/page.js", "utf8")}\nexport { graphPage };`,
+      loader: "js",
+    }));
+  },
+};
+
 rmSync(output, { recursive: true, force: true });
 mkdirSync(output);
-await build({ ...common, entryPoints: ["src/app.js"], outfile: `${output}/app.js`, plugins: [source] });
+await build({ ...common, entryPoints: ["src/app.js"], outfile: `${output}/app.js`, plugins: [source, graph] });
 await build({ ...common, entryPoints: ["src/style.css"], outfile: `${output}/style.css` });
 const wasm = gzipSync(readFileSync(`${engine}/olm_web_bg.wasm`), { level: 9 });
 writeFileSync(`${output}/engine.js`, `globalThis.bundleToolEngine="${wasm.toString("base64")}";\n`);

@@ -1,57 +1,14 @@
-//! `bundle-tool.toml`: which suites validate a project's bundles, what findings of a rule count as, and which findings are
-//! ignored at one place. `docs/schemas/bundle-tool.json` describes the file to editors.
+//! Finds and reads `bundle-tool.toml`. `docs/schemas/bundle-tool.json` describes the file to editors.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
 use kube_yaml::Position;
-use kube_yaml::text::without_serde_terms;
-use olm_model::Level;
 use olm_model::disk::file;
 use olm_model::read::Unreadable;
-
-/// The name of the file.
-pub const FILE_NAME: &str = "bundle-tool.toml";
+use olm_rules::{ProjectSettings, SETTINGS_FILE};
 
 /// The maximum size of the file in bytes.
 const MAX_SIZE: u64 = 1 << 20;
-
-/// What a file says. What names rules and suites is not checked here.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-#[non_exhaustive]
-pub struct Settings {
-    /// The URI of the schema, for editors.
-    #[serde(rename = "$schema")]
-    pub schema: Option<String>,
-    /// A set of suites to enable.
-    pub profile: Option<String>,
-    /// Suites to enable.
-    pub suites: Vec<String>,
-    /// Whether warnings are errors.
-    pub deny_warnings: bool,
-    /// Levels of rules.
-    pub rules: BTreeMap<String, Level>,
-    /// Findings to ignore.
-    pub ignore: Vec<Entry>,
-}
-
-/// Findings to ignore at one place.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Entry {
-    /// The rule.
-    pub rule: String,
-    /// The path of the file below the bundle, in which `*` stands for anything.
-    pub file: Option<String>,
-    /// The field, in which `*` stands for anything.
-    pub path: Option<String>,
-    /// Why.
-    pub reason: String,
-}
 
 /// Why settings cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +48,7 @@ pub fn candidates(directory: &Path) -> Vec<PathBuf> {
     let Ok(directory) = std::path::absolute(directory) else { return Vec::new() };
     let mut candidates = Vec::new();
     for directory in directory.ancestors() {
-        candidates.push(directory.join(FILE_NAME));
+        candidates.push(directory.join(SETTINGS_FILE));
         if directory.join(".git").exists() {
             break;
         }
@@ -100,7 +57,7 @@ pub fn candidates(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Reads the bytes of a file, which belongs to the repository or the directory that it is in.
-fn read_bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
     let path = std::path::absolute(path)?;
     let in_repository = path.ancestors().skip(1).any(|directory| directory.join(".git").exists());
     match (path.parent(), path.file_name()) {
@@ -113,35 +70,24 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
 ///
 /// # Errors
 /// The file cannot be read, is larger than a mebibyte, or is not valid.
-pub fn read(path: &Path) -> Result<Settings, SettingsError> {
+pub fn read(path: &Path) -> Result<ProjectSettings, SettingsError> {
     let bytes = read_bytes(path).map_err(|source| SettingsError::File { path: path.to_owned(), source })?;
-    let invalid = |offset: usize, message: String| SettingsError::Invalid {
+    ProjectSettings::parse(&bytes).map_err(|error| SettingsError::Invalid {
         path: path.to_owned(),
-        position: Position::behind(&bytes[..offset.min(bytes.len())]),
-        message,
-    };
-    let text = std::str::from_utf8(&bytes)
-        .map_err(|error| invalid(error.valid_up_to(), "invalid UTF-8".to_owned()))?;
-    let settings: Settings = toml::from_str(text).map_err(|error| {
-        let message = without_serde_terms(error.message());
-        invalid(error.span().map_or(0, |span| span.start), message)
-    })?;
-    for entry in &settings.ignore {
-        if entry.reason.trim().is_empty() {
-            return Err(invalid(0, format!("missing reason to ignore `{}`", entry.rule)));
-        }
-    }
-    Ok(settings)
+        position: error.position,
+        message: error.message,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use olm_model::Level;
 
     #[test]
     fn a_file_is_read_and_errors_have_places() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join(FILE_NAME);
+        let path = dir.path().join(SETTINGS_FILE);
         std::fs::write(
             &path,
             "suites = [\"operatorhubv2\"]\ndeny-warnings = true\n[rules]\nicon-missing = \"allow\"\n\
@@ -164,21 +110,21 @@ mod tests {
         ] {
             std::fs::write(&path, text).unwrap();
             let message = read(&path).unwrap_err().to_string();
-            assert!(message.contains(&format!("{FILE_NAME}:{expected}")), "{message}");
+            assert!(message.contains(&format!("{SETTINGS_FILE}:{expected}")), "{message}");
         }
     }
 
     #[test]
     fn what_is_not_a_regular_file_is_found_and_rejected() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join(FILE_NAME);
+        let path = dir.path().join(SETTINGS_FILE);
         std::fs::create_dir(&path).unwrap();
         assert_eq!(find(dir.path()), Some(path.clone()));
-        assert!(read(&path).unwrap_err().to_string().contains(FILE_NAME));
+        assert!(read(&path).unwrap_err().to_string().contains(SETTINGS_FILE));
         std::fs::remove_dir(&path).unwrap();
         std::os::unix::fs::symlink("nowhere", &path).unwrap();
         assert_eq!(find(dir.path()), Some(path.clone()));
-        assert!(read(&path).unwrap_err().to_string().contains(FILE_NAME));
+        assert!(read(&path).unwrap_err().to_string().contains(SETTINGS_FILE));
     }
 
     #[test]
@@ -187,7 +133,7 @@ mod tests {
         let project = dir.path().join("project");
         std::fs::create_dir_all(project.join("bundle")).unwrap();
         std::fs::write(dir.path().join("secret"), "token\n").unwrap();
-        let path = project.join(FILE_NAME);
+        let path = project.join(SETTINGS_FILE);
         std::os::unix::fs::symlink("../secret", &path).unwrap();
         let outside = |error: SettingsError| {
             matches!(error, SettingsError::File { source: Unreadable::LeavesDirectory, .. })
@@ -196,9 +142,9 @@ mod tests {
         std::fs::create_dir(project.join(".git")).unwrap();
         assert!(outside(read(&path).unwrap_err()));
         std::fs::write(project.join("shared.toml"), "").unwrap();
-        let path = project.join("bundle").join(FILE_NAME);
+        let path = project.join("bundle").join(SETTINGS_FILE);
         std::os::unix::fs::symlink("../shared.toml", &path).unwrap();
-        assert_eq!(read(&path).unwrap(), Settings::default());
+        assert_eq!(read(&path).unwrap(), ProjectSettings::default());
     }
 
     #[test]
@@ -206,11 +152,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let bundle = dir.path().join("repository/operators/a/1.0.0");
         std::fs::create_dir_all(&bundle).unwrap();
-        std::fs::write(dir.path().join(FILE_NAME), "").unwrap();
-        assert_eq!(find(&bundle), Some(dir.path().join(FILE_NAME)));
+        std::fs::write(dir.path().join(SETTINGS_FILE), "").unwrap();
+        assert_eq!(find(&bundle), Some(dir.path().join(SETTINGS_FILE)));
         std::fs::create_dir(dir.path().join("repository/.git")).unwrap();
         assert_eq!(find(&bundle), None);
-        let nearest = dir.path().join("repository/operators").join(FILE_NAME);
+        let nearest = dir.path().join("repository/operators").join(SETTINGS_FILE);
         std::fs::write(&nearest, "").unwrap();
         assert_eq!(find(&bundle), Some(nearest));
     }

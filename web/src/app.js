@@ -2,10 +2,11 @@
 
 import { Client } from "./client.js";
 import { Editor } from "./editor.js";
-import { coded, counted, fill, h } from "./dom.js";
+import { coded, counted, fill, first, h } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { consoleView, formsView, operatorHubView } from "./preview.js";
-import { catalogView, upgradeView } from "./upgrade.js";
+import { catalogView } from "./catalog.js";
+import { upgradeView } from "./upgrade.js";
 import { dropped, picked } from "./files.js";
 import { fetched } from "./github.js";
 import { zipped } from "./zip.js";
@@ -19,6 +20,10 @@ const encoder = new TextEncoder();
 const MAX_LISTED = 200;
 /** The files that are listed. */
 const MAX_FILES = 2000;
+/** The bundles that are opened at once. */
+const MAX_SUBJECTS = 200;
+/** The maximum size of a file in the editor. */
+const MAX_SHOWN = 2 << 20;
 
 const settings = { suites: [], profiles: [], kubernetes: "" };
 /** What is open: `{number, name, isCatalog, files, changed, view}`. */
@@ -28,10 +33,7 @@ let report = null;
 let numbers = 0;
 let view = "validate";
 
-const client = new Client(() => {
-  // The new worker knows nothing.
-  for (const subject of subjects) send(subject).catch(() => {});
-});
+const client = new Client((number) => opening(subjects.find((subject) => subject.number === number)));
 
 // ---- opening
 
@@ -45,8 +47,10 @@ function fail(error) {
 
 const closing = () => h("p", {}, h("button", { type: "button", class: "primary", onclick: () => $("dialog").close() }, "Close"));
 
+const opening = (subject) => [subject.name, [...subject.files], subject.project];
+
 async function send(subject) {
-  const { isCatalog } = await client.call("open", subject.number, subject.name, [...subject.files]);
+  const { isCatalog } = await client.call("open", subject.number, ...opening(subject));
   subject.isCatalog = isCatalog;
 }
 
@@ -57,16 +61,16 @@ async function open(files, name, { keeps = false } = {}) {
     const found = await client.call("read", [...files], name);
     const before = keeps ? current?.name : undefined;
     if (keeps) subjects.length = 0;
-    const first = subjects.length;
-    for (const { name, files } of found.slice(0, 200)) {
+    const next = subjects.length;
+    for (const { name, files, project } of found.slice(0, MAX_SUBJECTS)) {
       numbers += 1;
-      const subject = { number: numbers, name, files: new Map(files), changed: new Set() };
+      const subject = { number: numbers, name, files: new Map(files), project, changed: new Set() };
       await send(subject);
       subjects.push(subject);
     }
     const again = subjects.find((subject) => subject.name === before);
-    await select(again ?? subjects[first], { keeps });
-    status("");
+    await select(again ?? subjects[next], { keeps });
+    status(found.length > MAX_SUBJECTS ? `Only the first ${MAX_SUBJECTS} of ${found.length} bundles are open.` : "");
   } catch (error) {
     fail(error);
   }
@@ -194,7 +198,7 @@ function openFile(path, finding) {
 }
 
 function decoded(bytes) {
-  if (bytes.length > 8 << 20) return null;
+  if (bytes.length > MAX_SHOWN) return null;
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
@@ -276,13 +280,13 @@ function listFiles() {
     counts.set(finding.file, count);
   }
   const names = [...current.files.keys()].sort();
-  fill(filesHost, names.slice(0, MAX_FILES).map((name) => {
+  fill(filesHost, first(names, (name) => {
     const { error = 0, warning = 0 } = counts.get(name) ?? {};
     return h("li", {}, h("button", { type: "button", "aria-current": name === current.path ? "true" : undefined, onclick: () => openFile(name) },
       h("span", { class: "name" }, name, current.changed.has(name) && h("span", { class: "changed", title: "changed" }, " •", h("span", { class: "hidden" }, " changed"))),
       error > 0 && h("span", { class: "count error" }, String(error), h("span", { class: "hidden" }, " errors")),
       warning > 0 && h("span", { class: "count warning" }, String(warning), h("span", { class: "hidden" }, " warnings"))));
-  }));
+  }, MAX_FILES));
 }
 
 const validateView = h("div", { class: "validate" },
@@ -293,11 +297,17 @@ const validateView = h("div", { class: "validate" },
 
 // ---- tabs
 
+/** A view of the CSV, which is shortened where it is too large to show. */
+const preview = (show) => async () => {
+  const found = await client.call("preview", current.number);
+  return [found.isClipped && h("p", { class: "notice" }, "Long lists and texts are shortened in this view."), show(found)];
+};
+
 const VIEWS = {
   validate: { title: "Validate", of: () => validateView },
-  operatorhub: { title: "OperatorHub.io", for: "bundle", of: async () => operatorHubView(await client.call("preview", current.number)) },
-  console: { title: "OpenShift console", for: "bundle", of: async () => consoleView(await client.call("preview", current.number)) },
-  forms: { title: "Forms", for: "bundle", of: async () => formsView(await client.call("preview", current.number)) },
+  operatorhub: { title: "OperatorHub.io", for: "bundle", of: preview(operatorHubView) },
+  console: { title: "OpenShift console", for: "bundle", of: preview(consoleView) },
+  forms: { title: "Forms", for: "bundle", of: preview(formsView) },
   catalog: { title: "Packages", for: "catalog", of: () => catalogView(client, current.number) },
   upgrade: { title: "Upgrade", for: "bundle", of: () => upgradeView(client, subjects.filter((one) => !one.isCatalog), current, titleOf, pickUpgrade) },
 };
@@ -402,7 +412,11 @@ async function showSettings() {
 /** Opens what a user picks for a comparison, beside what is open. */
 async function pickUpgrade(files) {
   const kept = current;
-  await open(await picked(files), files[0]?.name ?? "");
+  try {
+    await open(await picked(files), files[0]?.name ?? "");
+  } catch (error) {
+    fail(error);
+  }
   if (current !== kept) {
     view = "upgrade";
     tabs();
@@ -413,7 +427,11 @@ for (const [button, input] of [["open-directory", "directory"], ["open-file", "f
   $(button).onclick = () => $(input).click();
   $(input).onchange = async () => {
     const files = [...$(input).files];
-    if (files.length > 0) await open(await picked(files), files[0].webkitRelativePath.split("/")[0] || files[0].name).catch(fail);
+    try {
+      if (files.length > 0) await open(await picked(files), files[0].webkitRelativePath.split("/")[0] || files[0].name);
+    } catch (error) {
+      fail(error);
+    }
     $(input).value = "";
   };
 }

@@ -3,11 +3,14 @@
 // Archives are foreign data: the number of entries, their size and the size of what they decompress to are limited.
 
 export const MAX_ENTRIES = 20_000;
-export const MAX_BYTES = 128 << 20;
+export const MAX_BYTES = 64 << 20;
 const MAX_LAYERS = 200;
 const MAX_PATH = 4096;
 
 export class ReadError extends Error {}
+
+/** Returns the memory of files, to be given away: each of them once. */
+export const buffers = (files) => [...new Set(files.map(([, bytes]) => bytes.buffer))];
 
 /** What may still be read. */
 export class Budget {
@@ -22,6 +25,9 @@ export class Budget {
   }
 }
 
+/** What browsers do not decompress; the worker sets it. */
+export const decoders = {};
+
 const decoder = new TextDecoder();
 
 /** Returns the files in what was dropped, path to bytes, with archives unpacked. */
@@ -30,7 +36,7 @@ export async function unpacked(files) {
   if (files.size === 1) {
     const [[name, bytes]] = files;
     const inner = await archive(bytes, budget);
-    if (inner) return { files: inner, name: name.replace(/\.(tar\.gz|tgz|tar|zip)$/i, "") };
+    if (inner) return { files: inner, name: name.replace(/\.(tar\.gz|tar\.zst|tgz|tar|zip)$/i, "") };
   }
   for (const bytes of files.values()) budget.take(bytes.length);
   // An OCI layout as a directory.
@@ -43,7 +49,7 @@ async function archive(bytes, budget) {
     const files = await zip(bytes, budget);
     return (await image(files, budget)) ?? files;
   }
-  const plain = await decompressed(bytes, budget);
+  const plain = decompressed(bytes, budget);
   if (!isTar(plain)) {
     if (plain !== bytes) throw new ReadError("the compressed file is not a tar archive");
     return null;
@@ -59,17 +65,25 @@ function starts(bytes, magic) {
   return magic.every((byte, index) => bytes[index] === byte);
 }
 
-/** Returns the bytes without gzip. */
-async function decompressed(bytes, budget) {
-  if (starts(bytes, [0x28, 0xb5, 0x2f, 0xfd])) {
-    throw new ReadError("zstd is not supported here: use bundle-tool validate, or compress the layers with gzip");
+/** Returns the bytes without gzip or zstd. */
+function decompressed(bytes, budget) {
+  if (starts(bytes, [0x28, 0xb5, 0x2f, 0xfd]) || starts(bytes, [0x1f, 0x8b])) {
+    let plain;
+    try {
+      plain = decoders.decompressed(bytes, budget.bytes);
+    } catch (error) {
+      // Anything else than the message of a damaged file leaves the engine in an unknown state.
+      if (typeof error !== "string") throw error;
+      throw new ReadError(`failed to decompress: ${error}`);
+    }
+    if (!plain) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes`);
+    return plain;
   }
-  if (!starts(bytes, [0x1f, 0x8b])) return bytes;
-  return inflated(bytes, "gzip", budget);
+  return bytes;
 }
 
-async function inflated(bytes, format, budget) {
-  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format)).getReader();
+async function inflated(bytes, budget) {
+  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
   const chunks = [];
   let size = 0;
   try {
@@ -222,7 +236,7 @@ async function zip(bytes, budget) {
     if (size > budget.bytes) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes`);
     let plain;
     if (method === 0) plain = content.slice();
-    else if (method === 8) plain = await inflated(content, "deflate-raw", budget);
+    else if (method === 8) plain = await inflated(content, budget);
     else throw new ReadError(`${path} is compressed with a method that is not supported`);
     budget.take(plain.length);
     files.set(path, plain);
@@ -269,7 +283,7 @@ async function image(files, budget) {
   for (const path of layers) {
     const bytes = files.get(path);
     if (!bytes) throw new ReadError(`the image archive does not contain ${path}`);
-    const plain = await decompressed(bytes, budget);
+    const plain = decompressed(bytes, budget);
     const added = new Map();
     for (const entry of tar(plain, budget)) {
       const [, directory, name] = /^(?:(.*)\/)?([^/]*)$/.exec(entry.path);
@@ -308,10 +322,25 @@ function below(files, directory) {
   return new Map([...files].filter(([name]) => name.startsWith(prefix)).map(([name, bytes]) => [name.slice(prefix.length), bytes]));
 }
 
-const KIND = /^\s*"?kind"?\s*:\s*["']?ClusterServiceVersion\b/m;
-const SCHEMA = /^\s*"?schema"?\s*:\s*["']?olm\./m;
+// Also in JSON on one line. White space of one line only: otherwise, a file of line breaks would take time by its square.
+const KIND = /(?:^|[{,])[ \t]*"?kind"?[ \t]*:[ \t]*["']?ClusterServiceVersion\b/m;
+const SCHEMA = /(?:^|[{,])[ \t]*"?schema"?[ \t]*:[ \t]*["']?olm\./m;
 
-/** Returns the bundles and catalogs among files: their names, and their files by path. */
+/** The settings of a project. */
+const SETTINGS = "bundle-tool.toml";
+
+/** Returns the settings above a directory, as `[path, bytes]`: those of the nearest directory, and at last those that `preview` adds. */
+function project(files, root) {
+  const parts = root.split("/").filter(Boolean);
+  for (let length = parts.length - 1; length >= 0; length -= 1) {
+    const path = [...parts.slice(0, length), SETTINGS].join("/");
+    if (files.has(path)) return [path, files.get(path)];
+  }
+  const path = `../${SETTINGS}`;
+  return files.has(path) ? [path, files.get(path)] : null;
+}
+
+/** Returns the bundles and catalogs among files: their names, their files by path, and the settings above them. */
 export function subjects(files, name) {
   const visible = new Map([...files].filter(([path]) => !path.split("/").slice(0, -1).some((part) => part.startsWith("."))));
   const certain = new Set();
@@ -331,7 +360,7 @@ export function subjects(files, name) {
   const roots = [...(certain.size > 0 ? certain : possible)].sort();
   const last = (path) => path.split("/").at(-1);
   if (roots.length > 0) {
-    return roots.map((root) => ({ name: root || name || "bundle", files: root === "" ? visible : below(visible, root) }));
+    return roots.map((root) => ({ name: root || name || "bundle", files: root === "" ? visible : below(visible, root), project: project(files, root) }));
   }
   const isText = ([path]) => /\.(ya?ml|json)$/i.test(path);
   const manifests = [...visible].filter(isText);
@@ -339,11 +368,11 @@ export function subjects(files, name) {
   if (matches(SCHEMA)) {
     const top = new Set([...visible.keys()].map((path) => (path.includes("/") ? path.split("/")[0] : "")));
     const root = top.size === 1 ? [...top][0] : "";
-    return [{ name: root || name || "catalog", files: root === "" ? visible : below(visible, root) }];
+    return [{ name: root || name || "catalog", files: root === "" ? visible : below(visible, root), project: project(files, root) }];
   }
   if (matches(KIND)) {
     // Manifests without the directories of a bundle, such as a CSV alone.
-    return [{ name: name || "manifests", files: new Map(manifests.map(([path, bytes]) => [`manifests/${last(path)}`, bytes])) }];
+    return [{ name: name || "manifests", files: new Map(manifests.map(([path, bytes]) => [`manifests/${last(path)}`, bytes])), project: project(files, "manifests") }];
   }
   throw new ReadError("no bundle and no catalog found: expected manifests/ with a ClusterServiceVersion, or the YAML of a catalog");
 }

@@ -1,21 +1,28 @@
 // The worker, as the page calls it. A worker that fails or does not answer is replaced by a new one.
 
 import source from "worker-source";
+import { buffers } from "./archive.js";
 
-/** How long an answer may take, in milliseconds. */
-const TIMEOUT = 60_000;
+/** How long an answer may take, in milliseconds: reading what was dropped, and anything else. */
+const READ = 60_000;
+const TIMEOUT = 10_000;
+const READING = ["start", "read", "open"];
+/** What is about nothing that is open. */
+const WITHOUT = ["read", "open", "explain"];
 
 export class Client {
   #worker;
   #pending = new Map();
   #next = 0;
   #started;
-  #onrestart;
+  #find;
+  /** The numbers of what the worker has open. */
+  #opened = new Set();
   #compressed;
 
-  /** `onrestart` is called when a worker was replaced: it has forgotten everything. */
-  constructor(onrestart) {
-    this.#onrestart = onrestart;
+  /** `find` returns what to open for a number: a worker that was replaced has forgotten everything. */
+  constructor(find) {
+    this.#find = find;
     const binary = atob(globalThis.bundleToolEngine);
     this.#compressed = Uint8Array.from(binary, (char) => char.charCodeAt(0));
     this.#start();
@@ -31,7 +38,7 @@ export class Client {
       clearTimeout(call?.timer);
       if (error === undefined) call?.resolve(result);
       else if (isFatal) {
-        call?.reject(new Error(`the validator cannot process this: ${error}; try bundle-tool validate`));
+        call?.reject(new Error(`this is too large or too deep for a browser: use bundle-tool validate`));
         if (worker === this.#worker) this.#restart();
       } else call?.reject(new Error(error));
     };
@@ -50,20 +57,21 @@ export class Client {
       reject(new Error(message));
     }
     this.#pending.clear();
+    this.#opened.clear();
     this.#start();
-    this.#onrestart();
   }
 
   #call(method, args) {
     return new Promise((resolve, reject) => {
       const id = (this.#next += 1);
+      const limit = READING.includes(method) ? READ : TIMEOUT;
       const timer = setTimeout(() => {
-        reject(new Error("the validator took too long; try bundle-tool validate"));
+        reject(new Error(`stopped after ${limit / 1000} seconds: this takes too long in a browser; bundle-tool has more memory and all processors`));
         this.#pending.delete(id);
         this.#restart();
-      }, TIMEOUT);
+      }, limit);
       this.#pending.set(id, { resolve, reject, timer });
-      this.#worker.postMessage({ id, method, args });
+      this.#worker.postMessage({ id, method, args }, method === "read" ? buffers(args[0]) : []);
     });
   }
 
@@ -74,6 +82,13 @@ export class Client {
 
   async call(method, ...args) {
     await this.#started;
-    return this.#call(method, args);
+    const numbers = WITHOUT.includes(method) ? [] : args.slice(0, method === "compare" ? 2 : 1);
+    for (const number of numbers) if (!this.#opened.has(number)) await this.#open(number, this.#find(number));
+    return method === "open" ? this.#open(args[0], args.slice(1)) : this.#call(method, args);
+  }
+
+  #open(number, args) {
+    this.#opened.add(number);
+    return this.#call("open", [number, ...args]);
   }
 }

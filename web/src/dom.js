@@ -43,6 +43,8 @@ export function link(address, text = address) {
 export const list = (value) => (Array.isArray(value) ? value : []);
 export const map = (value) => (value && typeof value === "object" && !Array.isArray(value) ? value : {});
 export const text = (value) => (typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "");
+/** The parts that are shown of a list, with how many others there are. */
+export const first = (items, show, max = 200) => [items.slice(0, max).map(show), items.length > max && h("li", { class: "muted" }, `and ${items.length - max} more`)];
 
 /** `1 error`, `2 errors`. */
 export const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;

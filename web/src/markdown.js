@@ -4,10 +4,15 @@ import { h, link } from "./dom.js";
 
 /** The maximum number of characters that are shown. */
 const MAX = 200_000;
+/** The maximum length of what is searched for marks at once, which takes time by its square. */
+const MAX_PIECE = 2000;
 const INLINE = /(`+)(.+?)\1|!\[([^\]]*)\]\(([^)\s]+)[^)]*\)|\[([^\]]+)\]\(([^)\s]+)[^)]*\)|\*\*(.+?)\*\*|__(.+?)__|\*([^*\s][^*]*)\*|<(https?:[^>\s]+)>|(https?:\/\/[^\s)<>]+)/g;
 
 function inline(text, depth = 0) {
   if (depth > 4) return [text];
+  if (text.length > MAX_PIECE) {
+    return pieces(text, depth);
+  }
   const parts = [];
   let at = 0;
   for (const match of text.matchAll(INLINE)) {
@@ -25,6 +30,18 @@ function inline(text, depth = 0) {
   return parts;
 }
 
+/** Returns the elements of a long text, which is divided at spaces. */
+function pieces(text, depth) {
+  const parts = [];
+  for (let at = 0; at < text.length; ) {
+    const space = text.lastIndexOf(" ", at + MAX_PIECE);
+    const end = text.length - at <= MAX_PIECE ? text.length : space > at ? space : at + MAX_PIECE;
+    parts.push(inline(text.slice(at, end), depth));
+    at = end;
+  }
+  return parts;
+}
+
 /** Returns the elements of a text; its largest heading is `<h{level}>`. */
 export function markdown(source, level = 3) {
   const lines = source.slice(0, MAX).replaceAll("\r\n", "\n").split("\n");
@@ -33,7 +50,7 @@ export function markdown(source, level = 3) {
   const isBlock = (line) => /^(#{1,6}\s|```|~~~|\s*([-*+]|\d+[.)])\s|>|\s*$|\|)/.test(line);
   while (at < lines.length) {
     const line = lines[at];
-    const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
+    const heading = line.length <= MAX_PIECE && /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
     const fence = /^(```|~~~)/.exec(line);
     if (/^\s*$/.test(line)) at += 1;
     else if (heading) {

@@ -2,6 +2,7 @@
 // users will see it, and named.
 
 import { fill, h, link, list, map, text } from "./dom.js";
+import { iconAddress } from "./icon.js";
 import { markdown } from "./markdown.js";
 import { form } from "./form.js";
 
@@ -18,7 +19,6 @@ const FEATURES = {
   "features.operators.openshift.io/cni": "Container network interface",
   "features.operators.openshift.io/csi": "Container storage interface",
 };
-const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/svg+xml"];
 const MODES = {
   OwnNamespace: "its own namespace",
   SingleNamespace: "one other namespace",
@@ -45,7 +45,8 @@ function described({ csv, annotations, crds }) {
     title: text(spec.displayName),
     version: text(spec.version),
     provider: text(map(spec.provider).name),
-    icon: IMAGES.includes(text(first.mediatype)) && text(first.base64data) ? `data:${first.mediatype};base64,${text(first.base64data).replace(/\s/g, "")}` : "",
+    hasIcon: text(first.base64data) !== "",
+    icon: iconAddress(text(first.mediatype), text(first.base64data)),
     short: text(notes.description),
     long: text(spec.description),
     level: LEVELS.indexOf(text(notes.capabilities)),
@@ -55,9 +56,11 @@ function described({ csv, annotations, crds }) {
 }
 
 function icon(one, size) {
+  const broken = () => h("span", { class: "icon none", "data-size": size, role: "img", "aria-label": "spec.icon cannot be shown as an image" }, "!");
+  if (!one.icon && one.hasIcon) return broken();
   if (!one.icon) return h("span", { class: "icon none", "data-size": size, role: "img", "aria-label": "default icon: spec.icon is not set" }, "?");
   const image = h("img", { class: "icon", "data-size": size, src: one.icon, alt: "" });
-  image.onerror = () => image.replaceWith(h("span", { class: "icon none", "data-size": size, role: "img", "aria-label": "spec.icon is not an image" }, "!"));
+  image.onerror = () => image.replaceWith(broken());
   return image;
 }
 

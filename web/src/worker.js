@@ -1,16 +1,44 @@
 // The worker: reads what was dropped, and runs the WebAssembly. Each message is one call: `{id, method, args}`.
 
-import { initSync, Engine, choices, explain } from "engine";
-import { ReadError, subjects, unpacked } from "./archive.js";
+import { initSync, Engine, choices, explain, decompressed } from "engine";
+import { buffers, ReadError, decoders, subjects, unpacked } from "./archive.js";
+
+decoders.decompressed = decompressed;
 
 /** The engines of the bundles and catalogs by their number. */
 const engines = new Map();
+
+/** The icons of the packages of the catalogs. */
+const icons = new Map();
 
 const engine = (number) => {
   const found = engines.get(number);
   if (!found) throw new Error("the bundle is not open");
   return found;
 };
+
+/** What a preview shows of a list, a map and a text; the page must stay usable whatever a bundle contains. */
+const MAX_ITEMS = 500;
+const MAX_FIELDS = 2000;
+const MAX_DEPTH = 40;
+const MAX_TEXT = { base64data: 4 << 20, "alm-examples": 4 << 20, description: 200_000 };
+
+/** Returns a preview without what is too much to show; `isClipped` says whether something is missing. */
+function clipped(preview) {
+  let isClipped = false;
+  const part = (all, max) => {
+    if (all.length > max) isClipped = true;
+    return all.slice(0, max);
+  };
+  const clip = (value, name, depth = 0) => {
+    if (depth > MAX_DEPTH) return void (isClipped = true);
+    if (typeof value === "string") return part(value, MAX_TEXT[name] ?? 10_000);
+    if (Array.isArray(value)) return part(value, MAX_ITEMS).map((item) => clip(item, undefined, depth + 1));
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(part(Object.entries(value), MAX_FIELDS).map(([name, item]) => [name, clip(item, name, depth + 1)]));
+  };
+  return { ...clip(preview), isClipped };
+}
 
 const methods = {
   async start(compressed) {
@@ -26,10 +54,11 @@ const methods = {
     return subjects(files, inner || name).map((subject) => ({ ...subject, files: [...subject.files] }));
   },
 
-  open(number, name, files) {
+  open(number, name, files, project) {
     engines.get(number)?.free();
     const opened = new Engine(name);
     for (const [path, bytes] of files) opened.set(path, bytes);
+    if (project) opened.setProject(...project);
     engines.set(number, opened);
     return { isCatalog: opened.isCatalog() };
   },
@@ -46,16 +75,27 @@ const methods = {
 
   fix: (number, finding) => JSON.parse(engine(number).fix(finding)),
   fixAll: (number) => JSON.parse(engine(number).fixAll()),
-  preview: (number) => JSON.parse(engine(number).preview()),
+  preview: (number) => clipped(JSON.parse(engine(number).preview())),
   compare: (old, next) => JSON.parse(engine(next).compare(engine(old))),
-  packages: (number) => JSON.parse(engine(number).packages()),
-  graph: (number, name) => JSON.parse(engine(number).graph(name)),
+  /** Returns the packages of a catalog; their icons are asked for one by one. */
+  packages(number) {
+    const packages = JSON.parse(engine(number).packages());
+    icons.set(number, new Map(packages.map((one) => [one.name, one.icon])));
+    return packages.map(({ icon, ...one }) => one);
+  },
+
+  icon: (number, name) => icons.get(number)?.get(name) ?? ["", ""],
+  package: (number, name) => JSON.parse(engine(number).package(name)),
+  channel: (number, name, channel) => JSON.parse(engine(number).channel(name, channel)),
   explain: (rule) => explain(rule),
 };
 
 self.onmessage = async ({ data: { id, method, args } }) => {
   try {
-    self.postMessage({ id, result: await methods[method](...args) });
+    const result = await methods[method](...args);
+    // The files are the page's from now on.
+    const given = method === "read" ? buffers(result.flatMap(({ files }) => files)) : [];
+    self.postMessage({ id, result }, given);
   } catch (error) {
     // Errors of the engine are strings; anything else than those and unreadable files leaves it in an unknown state.
     const isExpected = typeof error === "string" || error instanceof ReadError;

@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import test, { after, before } from "node:test";
 import { drop, findings, launch, open, root, screenshots, skip, summary } from "./browser.mjs";
 import { tarball } from "./tar.mjs";
+import { zeros, zstd } from "./zstd.mjs";
 
 const bundle = {};
 for (const directory of ["manifests", "metadata"]) {
@@ -18,6 +19,7 @@ for (const directory of ["manifests", "metadata"]) {
 }
 const CSV = Object.keys(bundle).find((name) => name.includes("clusterserviceversion"));
 const ANNOTATIONS = "metadata/annotations.yaml";
+const CATALOG = readFileSync(join(root, "bundle-tool/tests/fixtures/catalog/valid.yaml"), "utf8");
 const broken = {
   ...bundle,
   [CSV]: bundle[CSV].replace(/^( *)displayName: Memcached Operator$/m, "$1displayNam: Memcached Operator"),
@@ -150,9 +152,10 @@ case_("archives and images are opened as directories are", {}, async (tab) => {
   const digest = (text) => `sha256:${text}`;
   const manifest = JSON.stringify({ config: { digest: digest("c") }, layers: [{ digest: digest("l") }] });
   const oci = tarball([["oci-layout", "{}"], ["index.json", JSON.stringify({ manifests: [{ digest: digest("m") }] })], ["blobs/sha256/m", manifest], ["blobs/sha256/c", config], ["blobs/sha256/l", layer]]);
+  const withZstd = tarball([["index.json", JSON.stringify({ manifests: [{ digest: digest("m") }] })], ["blobs/sha256/m", manifest], ["blobs/sha256/c", config], ["blobs/sha256/l", zstd(tarball(files))]]);
   const docker = tarball([["manifest.json", JSON.stringify([{ Config: "c.json", Layers: ["l/layer.tar"] }])], ["c.json", config], ["l/layer.tar", tarball(files)]]);
   let expected;
-  for (const [name, bytes] of [["bundle.tar", tarball(files)], ["bundle.tar.gz", gzipSync(tarball(files))], ["oci.tar", oci], ["docker.tar", docker], ["nested.tar", tarball(files.map(([path, text]) => [`operators/gizmo/1.0.0/${path}`, text]))]]) {
+  for (const [name, bytes] of [["bundle.tar", tarball(files)], ["bundle.tar.gz", gzipSync(tarball(files))], ["oci.tar", oci], ["zstd.tar", withZstd], ["bundle.tar.zst", zstd(tarball(files))], ["docker.tar", docker], ["nested.tar", tarball(files.map(([path, text]) => [`operators/gizmo/1.0.0/${path}`, text]))]]) {
     await tab.evaluate(() => (document.title = "before"));
     await drop(tab, { [name]: bytes });
     await tab.waitForFunction(() => document.title !== "before");
@@ -162,6 +165,25 @@ case_("archives and images are opened as directories are", {}, async (tab) => {
     assert.ok(found.length > 0);
     assert.deepEqual(found, expected, name);
   }
+});
+
+case_("bundle-tool.toml applies, as on the command line", {}, async (tab) => {
+  const rules = async (files) => {
+    await tab.evaluate(() => (document.title = "before"));
+    await drop(tab, files);
+    await tab.waitForFunction(() => document.title !== "before");
+    await settled(tab);
+    return (await findings(tab)).map((finding) => `${finding.severity} ${finding.rule}`);
+  };
+  assert.ok((await rules(broken)).includes("error csv-unknown-field") || (await rules(broken)).includes("warning csv-unknown-field"));
+  const settings = '[rules]\ncsv-unknown-field = "deny"\n[[ignore]]\nrule = "annotation-missing"\nreason = "known"\n';
+  const own = await rules({ ...broken, "bundle-tool.toml": settings });
+  assert.ok(own.includes("error csv-unknown-field") && !own.some((rule) => rule.includes("annotation-missing")), own.join());
+  // That of a directory above.
+  const nested = Object.fromEntries(Object.entries(broken).map(([path, text]) => [`operators/gizmo/${path}`, text]));
+  assert.deepEqual(await rules({ ...nested, "operators/bundle-tool.toml": settings }), own);
+  assert.deepEqual(await rules({ ...nested, "operators/bundle-tool.toml": "suites = 1\n" }), []);
+  assert.match(await tab.$eval(".findings [role=alert]", (alert) => alert.textContent), /^operators\/bundle-tool.toml:1:10: /);
 });
 
 case_("a CSV is pasted, with the keyboard only", {}, async (tab) => {
@@ -209,13 +231,49 @@ case_("two bundles are compared, and what breaks is named", {}, async (tab) => {
   await shot(tab, "upgrade");
 });
 
-case_("a catalog is validated, and its packages and graphs are shown", {}, async (tab) => {
-  await drop(tab, { "catalog.yaml": readFileSync(join(root, "bundle-tool/tests/fixtures/catalog/valid.yaml"), "utf8") });
+case_("a catalog is validated, and browsed as serve --http shows it", {}, async (tab) => {
+  await drop(tab, { "catalog.yaml": CATALOG });
   await findings(tab);
   await tab.click("#tab-catalog");
-  await tab.waitForFunction(() => document.querySelector(".drawing img")?.naturalWidth > 0);
-  assert.match(await tab.$eval(".graph", (graph) => graph.textContent), /stable \(default\) \(deprecated\)gizmo.v1.2.0/);
+  await tab.waitForSelector(".packages li");
+  const status = () => tab.$eval(".catalog [role=status]", (status) => status.textContent);
+  const total = await status();
+  assert.match(total, /^\d+ packages?$/);
+  await tab.type("#package-search", "nothing has this");
+  assert.equal(await status(), `0 of ${total}`);
+  await tab.$eval("#package-search", (search) => search.select());
+  await tab.type("#package-search", "gizmo");
+  assert.equal(await status(), `1 of ${total}`);
+  await shot(tab, "packages");
+
+  // The package: its channels, and the graph with selection and search, with the keyboard.
+  await tab.focus(".packages .place");
+  await tab.keyboard.press("Enter");
+  await tab.waitForSelector(".drawing");
+  assert.match(await tab.$eval(".catalog", (page) => page.textContent), /stable defaultDeprecated: .*gizmo.v1.2.0/);
+  assert.equal(await tab.evaluate(() => document.activeElement.tagName), "H3");
+  await tab.waitForFunction(() => document.querySelector(".drawing").shadowRoot.querySelector(".node[tabindex='0']"));
+  await tab.$eval(".drawing", (host) => host.shadowRoot.querySelector(".node[tabindex='0']").focus());
+  await tab.keyboard.press("Enter");
+  const chosen = () => tab.$eval(".drawing", (host) => host.shadowRoot.querySelector("#selected h2")?.textContent);
+  const first = await chosen();
+  assert.match(first, /^gizmo\.v/);
+  await tab.keyboard.press("ArrowDown");
+  assert.notEqual(await chosen(), first);
+  await tab.$eval(".drawing", (host) => host.shadowRoot.querySelector("#search").focus());
+  await tab.keyboard.type("1.1.0");
+  await tab.keyboard.press("Enter");
+  assert.match(await chosen(), /1\.1\.0/);
   await shot(tab, "catalog");
+
+  // A channel, and back.
+  await tab.evaluate(() => [...document.querySelectorAll(".catalog table .place")].find((button) => button.textContent === "stable").click());
+  await tab.waitForFunction(() => document.querySelector(".catalog th[scope=row]")?.textContent.startsWith("gizmo.v"));
+  assert.match(await tab.$eval(".catalog tbody", (body) => body.textContent), /gizmo.v1.2.0 head/);
+  await tab.click(".back");
+  await tab.waitForSelector(".drawing");
+  await tab.click(".back");
+  await tab.waitForSelector(".packages li");
 });
 
 case_("what a catalog shows of the operator is previewed, and what is missing is named", {}, async (tab) => {
@@ -264,6 +322,20 @@ for (const [name, viewport] of [["desktop", { width: 1280, height: 860 }], ["pho
       await tab.click(".finding .quiet");
       await tab.waitForSelector("dialog[open]");
       await check("explain");
+      await tab.keyboard.press("Escape");
+      await drop(tab, { "catalog.yaml": CATALOG });
+      await tab.waitForSelector("#tab-catalog");
+      await settled(tab);
+      await tab.click("#tab-catalog");
+      await tab.waitForSelector(".packages li");
+      await check("packages");
+      await tab.click(".packages .place");
+      await tab.waitForSelector(".drawing");
+      await tab.waitForFunction(() => document.querySelector(".drawing").shadowRoot.querySelector(".node[tabindex='0']"));
+      await check("package");
+      await tab.click(".catalog table .place");
+      await tab.waitForFunction(() => document.querySelector(".catalog thead th").textContent === "Bundle");
+      await check("channel");
     });
   }
 }
@@ -303,7 +375,7 @@ spec:
 case_("damaged and hostile archives are errors, and the page stays usable", {}, async (tab, t) => {
   const bomb = gzipSync(Buffer.alloc(300 << 20));
   const truncated = tarball(Object.entries(bundle)).subarray(0, 1536 + 100);
-  for (const [name, bytes] of [["bomb.gz", bomb], ["bomb.tar.gz", gzipSync(tarball([["manifests/a.yaml", Buffer.alloc(200 << 20)]]))], ["truncated.tar.gz", gzipSync(truncated)], ["a.zip", Buffer.from("PK\u0003\u0004 not a zip archive at all, really not")], ["x.bin", Buffer.from([0, 1, 2])]]) {
+  for (const [name, bytes] of [["bomb.gz", bomb], ["bomb.tar.gz", gzipSync(tarball([["manifests/a.yaml", Buffer.alloc(200 << 20)]]))], ["bomb.tar.zst", zeros(300 << 20)], ["truncated.tar.gz", gzipSync(truncated)], ["a.zip", Buffer.from("PK\u0003\u0004 not a zip archive at all, really not")], ["x.bin", Buffer.from([0, 1, 2])]]) {
     await drop(tab, { [name]: bytes });
     await tab.waitForSelector("dialog[open]", { timeout: 30_000 });
     t.diagnostic(`${name}: ${await tab.$eval("dialog p", (message) => message.textContent)}`);

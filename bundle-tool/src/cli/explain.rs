@@ -8,7 +8,6 @@ use clap::Args;
 use super::exit::Exit;
 use super::markdown::render;
 use super::report::terminal_width;
-use super::suites::unknown_rule;
 use crate::terminal::{has_color, stdout};
 use olm_model::report;
 
@@ -35,7 +34,7 @@ impl Explain {
     pub(crate) fn run(self) -> Result<Exit> {
         let mut texts = Vec::new();
         for id in &self.rules {
-            let Some(rule) = olm_rules::find(id) else { bail!(unknown_rule(id)) };
+            let Some(rule) = olm_rules::find(id) else { bail!(olm_rules::unknown_rule(id)) };
             texts.push(report::rules::page(&rule.text()));
         }
         let mut text = texts.join("\n");

@@ -25,6 +25,7 @@ use super::bundles::bundle_of_project;
 use super::exit::Exit;
 use super::runtime::runtime;
 use super::signals::Signals;
+use crate::settings;
 use crate::terminal::messages;
 use kube_yaml::text::printable;
 use olm_model::disk::Directory;
@@ -34,6 +35,7 @@ use olm_model::disk::walk::{Kind, Options};
 use olm_model::disk::watch::{INTERVAL, Watch};
 use olm_model::read::MAX_FILE_SIZE;
 use olm_model::read::bundle::MAX_BUNDLE_SIZE;
+use olm_rules::SETTINGS_FILE;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -114,7 +116,8 @@ impl Preview {
             .as_deref()
             .and_then(Path::file_name)
             .map_or_else(|| shown.clone(), |name| name.to_string_lossy().into_owned());
-        let watch = Watch::new(vec![directory.clone()], options())?;
+        let watch =
+            Watch::new(vec![directory.clone()], options())?.with_files(settings::candidates(&directory))?;
         let state = Mutex::new(State { watch, version: 1, looked: Instant::now() });
         let site = Arc::new(Site { page, directory, name, state });
         let runtime = runtime()?;
@@ -233,6 +236,12 @@ impl Site {
                 .with_context(|| format!("failed to read {}", printable(&entry.name)))?;
             rest = rest.saturating_sub(bytes.len() as u64);
             files.insert(entry.name, STANDARD.encode(bytes));
+        }
+        // That of a directory above applies to this one, too.
+        if let Some(path) = settings::find(&self.directory).filter(|_| !files.contains_key(SETTINGS_FILE)) {
+            let bytes = settings::read_bytes(&path)
+                .with_context(|| format!("failed to read {}", printable(&path.display().to_string())))?;
+            files.insert(format!("../{SETTINGS_FILE}"), STANDARD.encode(bytes));
         }
         Ok(files)
     }

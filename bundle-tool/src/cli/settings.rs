@@ -5,18 +5,16 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Result, bail};
-use clap::{Args, ValueEnum as _};
+use anyhow::{Error, Result, anyhow, bail};
+use clap::Args;
 
 use super::selection::SelectionOptions;
-use super::suites::{SuiteName, unknown_rule};
 use crate::settings;
-use crate::settings::Settings;
 use crate::terminal::{WARNING, stderr};
 use kube_yaml::text::printable;
 use olm_model::Level;
-use olm_model::report::{Suite, suggest};
-use olm_rules::{Ignore, Profile, Selection};
+use olm_model::report::Suite;
+use olm_rules::{ProjectSettings, Selection, UnknownSetting, check_level};
 
 /// The name that stands for all warnings.
 const WARNINGS: &str = "warnings";
@@ -123,22 +121,12 @@ impl LevelOptions {
     }
 }
 
-fn check_level(id: &str, level: Level) -> Result<()> {
-    if olm_rules::find(id).is_none() {
-        bail!(unknown_rule(id));
-    }
-    if olm_rules::UNREAD_INPUT.contains(&id) && level != Level::Deny {
-        bail!("rule `{id}` cannot be ignored: input that cannot be read is not validated");
-    }
-    Ok(())
-}
-
 impl Selections {
     /// Returns what applies to a bundle or a catalog in a directory; for images that is the current one.
     pub(crate) fn for_directory(&self, directory: Option<&Path>) -> Result<Arc<Selection>> {
         match self.file(directory) {
             Some(path) => self.of_file(&path),
-            None => Ok(self.with(&Settings::default(), "")?.into()),
+            None => Ok(self.with(&ProjectSettings::default(), "")?.into()),
         }
     }
 
@@ -171,38 +159,12 @@ impl Selections {
     }
 
     /// Adds settings to the options, which take precedence.
-    fn with(&self, settings: &Settings, name: &str) -> Result<Selection> {
+    fn with(&self, settings: &ProjectSettings, name: &str) -> Result<Selection> {
         let mut selection = self.base.clone();
-        for suite in &settings.suites {
-            let Ok(suite) = SuiteName::from_str(suite, false) else {
-                let names: Vec<_> = Suite::ALL.iter().map(|suite| suite.name()).chain(["all"]).collect();
-                bail!("{name}: {}", suggest::unknown("suite", suite, &names));
-            };
-            selection.suites.extend(SuiteName::suites(&[suite]));
-        }
-        if let Some(profile) = &settings.profile {
-            let Some(profile) = Profile::ALL.into_iter().find(|known| known.name() == profile) else {
-                let names = Profile::ALL.map(Profile::name);
-                bail!("{name}: {}", suggest::unknown("profile", profile, &names));
-            };
-            selection.suites.extend(profile.suites());
-        }
-        selection.deny_warnings |= settings.deny_warnings;
-        let mut ignores = Vec::new();
-        for (id, level) in &settings.rules {
-            check_level(id, *level).map_err(|error| error.context(name.to_owned()))?;
-            selection.levels.push((id.clone(), *level));
-        }
-        for entry in &settings.ignore {
-            check_level(&entry.rule, Level::Allow).map_err(|error| error.context(name.to_owned()))?;
-            ignores.push(Ignore::new(
-                entry.rule.clone(),
-                entry.file.clone(),
-                entry.path.clone(),
-                entry.reason.clone(),
-            ));
-        }
-        selection.ignores = ignores.into();
+        settings.apply(&mut selection).map_err(|error| match error {
+            UnknownSetting::Rule(error) => Error::new(error).context(name.to_owned()),
+            error => anyhow!("{name}: {error}"),
+        })?;
         selection.levels.extend(self.levels.iter().cloned());
         self.enabled.lock().unwrap_or_else(PoisonError::into_inner).extend(&selection.suites);
         Ok(selection)

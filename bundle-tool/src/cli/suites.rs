@@ -41,10 +41,3 @@ impl ValueEnum for SuiteName {
         })
     }
 }
-
-/// Returns the error message for an unknown rule id, with the nearest one.
-pub(crate) fn unknown_rule(id: &str) -> String {
-    let near = olm_model::report::suggest::did_you_mean(id, olm_rules::all().map(|rule| rule.id));
-    let list = if near.is_empty() { ": run `bundle-tool rules` for a list of all rules" } else { "" };
-    format!("unknown rule `{id}`{near}{list}")
-}

@@ -20,10 +20,10 @@ use super::protocol::{
     TextDocumentItem, WatchedFilesParams,
 };
 use super::uri;
-use crate::settings;
 use olm_model::disk::format;
 use olm_model::disk::format::Root;
 use olm_model::disk::overlay::Overlay;
+use olm_rules::SETTINGS_FILE;
 
 /// How long a document has to stay as it is before it is validated.
 const DEBOUNCE: Duration = Duration::from_millis(200);
@@ -343,7 +343,7 @@ impl Session {
 
     fn save(&mut self, path: &Path) {
         self.find_roots();
-        if path.file_name().is_some_and(|name| name == settings::FILE_NAME) {
+        if path.file_name().is_some_and(|name| name == SETTINGS_FILE) {
             self.touch_all(|_| true, Instant::now());
         } else {
             self.touch_all(|root| concerns(path, root), Instant::now());
@@ -378,7 +378,7 @@ impl Session {
     fn changed_on_disk(&mut self, params: &WatchedFilesParams) {
         self.find_roots();
         let paths: Vec<_> = params.changes.iter().filter_map(|change| uri::path(&change.uri)).collect();
-        let is_settings = |path: &PathBuf| path.ends_with(settings::FILE_NAME);
+        let is_settings = |path: &PathBuf| path.ends_with(SETTINGS_FILE);
         let has_settings = paths.iter().any(is_settings);
         let is_changed = |root: &Root| has_settings || paths.iter().any(|path| concerns(path, root));
         self.touch_all(is_changed, Instant::now() + DEBOUNCE);

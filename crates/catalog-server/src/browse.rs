@@ -6,36 +6,7 @@ use super::index::{Row, Table};
 use super::proto::{Bundle, Deprecation};
 use super::query::column::{bundle, channel, entry, package};
 use super::query::{Catalog, QueryError, Result, quoted};
-
-/// A package as it is shown.
-#[derive(Debug)]
-pub(crate) struct PackageDetails {
-    pub(crate) default_channel: String,
-    pub(crate) description: String,
-    pub(crate) has_icon: bool,
-    pub(crate) deprecation: Option<String>,
-    pub(crate) channels: Vec<ChannelDetails>,
-}
-
-/// A channel as it is shown.
-#[derive(Debug)]
-pub(crate) struct ChannelDetails {
-    pub(crate) name: String,
-    pub(crate) head: String,
-    pub(crate) entries: u32,
-    pub(crate) deprecation: Option<String>,
-}
-
-/// An entry of a channel as it is shown.
-#[derive(Debug)]
-pub(crate) struct EntryDetails {
-    pub(crate) name: String,
-    pub(crate) version: String,
-    pub(crate) replaces: String,
-    pub(crate) skips: Vec<String>,
-    pub(crate) skip_range: String,
-    pub(crate) deprecation: Option<String>,
-}
+use olm_catalog::browse::{Channel, Entry, Package};
 
 impl Catalog {
     /// Returns how many bundles the catalog has.
@@ -49,20 +20,21 @@ impl Catalog {
     }
 
     /// Returns a package as it is shown; nothing if there is none of this name.
-    pub(crate) fn package_details(&self, name: &str) -> Result<Option<PackageDetails>> {
+    pub(crate) fn package_details(&self, name: &str) -> Result<Option<Package>> {
         let Some(row) = self.find_package(name)? else { return Ok(None) };
         let first = row.word(package::CHANNELS);
         let details = |number: u32| {
             let row = self.row(Table::Channels, number)?;
-            Ok(ChannelDetails {
+            Ok(Channel {
                 name: self.text(row, channel::NAME)?.to_owned(),
                 head: self.entry_name(row.word(channel::HEAD))?.to_owned(),
-                entries: row.word(channel::ENTRIES + 1),
+                entries: row.word(channel::ENTRIES + 1) as usize,
                 deprecation: self.message_of(row, channel::DEPRECATION)?,
             })
         };
         let channels = first..first.saturating_add(row.word(package::CHANNELS + 1));
-        Ok(Some(PackageDetails {
+        Ok(Some(Package {
+            name: name.to_owned(),
             default_channel: self.text(row, package::DEFAULT)?.to_owned(),
             description: self.description(row)?,
             has_icon: row.word(package::ICON) != u32::MAX,
@@ -80,14 +52,16 @@ impl Catalog {
     }
 
     /// Returns the entries of a channel, sorted by bundle; nothing if there is no such channel.
-    pub(crate) fn channel_details(&self, package: &str, channel: &str) -> Result<Option<Vec<EntryDetails>>> {
+    pub(crate) fn channel_details(&self, package: &str, name: &str) -> Result<Option<Vec<Entry>>> {
         let Some(row) = self.find_package(package)? else { return Ok(None) };
-        let Some(row) = self.find_channel(row, channel)? else { return Ok(None) };
+        let Some(row) = self.find_channel(row, name)? else { return Ok(None) };
+        let head = self.entry_name(row.word(channel::HEAD))?;
         let details = |number: u32| {
             let row = self.row(Table::Entries, number)?;
             let bundle = self.row(Table::Bundles, row.word(entry::BUNDLE))?;
-            Ok(EntryDetails {
+            Ok(Entry {
                 name: self.text(bundle, bundle::NAME)?.to_owned(),
+                is_head: self.text(bundle, bundle::NAME)? == head,
                 version: self.text(bundle, bundle::VERSION)?.to_owned(),
                 replaces: self.text(row, entry::REPLACES)?.to_owned(),
                 skips: self.skips(row).map(|skip| skip.map(str::to_owned)).collect::<Result<_>>()?,

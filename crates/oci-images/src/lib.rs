@@ -5,7 +5,8 @@
 //! | --- | --- | --- | --- |
 //! | [`labels`] | the names of the labels of OLM's images | – | |
 //! | [`platform`] | the platforms of images | – | |
-//! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels`, `platform` | `layout` |
+//! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels`, `platform`, `zstd` | `layout` |
+//! | [`zstd`] | the decoder of compressed layers | – | `zstd` |
 //! | [`mod@reference`] | names of images | – | |
 //! | [`open_files`] | the limit of open files, for transfers of many layers | – | `registry` |
 //! | [`plain`] | errors of the system, of TLS and of HTTP in plain words | – | `transport` |
@@ -44,3 +45,5 @@ pub mod registry;
 mod sys;
 #[cfg(feature = "registry")]
 pub mod transfer;
+#[cfg(feature = "zstd")]
+pub mod zstd;

@@ -2,13 +2,14 @@
 //!
 //! [`render()`] makes the `olm.bundle` blob of a bundle, [`add()`] puts it into a catalog with its package and channels.
 //! [`template`] makes catalogs of templates. [`validate`] finds what opm rejects and links the blobs; on these work [`graph`],
-//! [`upgrade`], [`diff`] and [`prune`].
+//! [`upgrade`], [`diff`] and [`prune`]. [`browse`] is what pages show of a catalog.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
 mod add;
+pub mod browse;
 mod csv_metadata;
 pub mod diff;
 pub mod edit;

@@ -40,6 +40,7 @@ mod operatorhub;
 mod preflight;
 mod prelude;
 mod profile;
+mod project_settings;
 mod rbac;
 mod reporter;
 mod rule;
@@ -59,6 +60,10 @@ pub use kubernetes::names::{dns_label, dns_subdomain};
 pub use olm_model::Level;
 pub use openapi::{Crds, Outcome};
 pub use profile::Profile;
+pub use project_settings::{
+    IgnoreEntry, InvalidSettings, LevelError, ProjectSettings, SETTINGS_FILE, UnknownSetting, check_level,
+    unknown_rule,
+};
 pub use reporter::MAX_FINDINGS;
 pub use rule::{Rule, UNREAD_INPUT};
 

@@ -2,7 +2,7 @@
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::{Workspace, choices, workspace};
+use crate::{Workspace, choices, decompressed, workspace};
 
 /// A [`Workspace`], as JavaScript sees it.
 #[wasm_bindgen]
@@ -21,6 +21,12 @@ impl Engine {
     /// Adds a file, or replaces its bytes.
     pub fn set(&mut self, path: &str, bytes: Vec<u8>) {
         self.0.set(path, bytes);
+    }
+
+    /// Sets the `bundle-tool.toml` that applies unless the files have one.
+    #[wasm_bindgen(js_name = setProject)]
+    pub fn set_project(&mut self, path: &str, bytes: Vec<u8>) {
+        self.0.set_project(path, bytes);
     }
 
     /// Returns whether the files are those of a catalog.
@@ -73,12 +79,20 @@ impl Engine {
         text(self.0.packages())
     }
 
-    /// Returns the upgrade graph of a package.
+    /// Returns what pages show of a package.
     ///
     /// # Errors
     /// The catalog cannot be read, or does not have the package.
-    pub fn graph(&self, package: &str) -> Result<String, String> {
-        text(self.0.graph(package))
+    pub fn package(&self, package: &str) -> Result<String, String> {
+        text(self.0.package(package))
+    }
+
+    /// Returns the entries of a channel.
+    ///
+    /// # Errors
+    /// The catalog cannot be read, or does not have the package.
+    pub fn channel(&self, package: &str, channel: &str) -> Result<String, String> {
+        text(self.0.channel(package, channel))
     }
 }
 
@@ -87,6 +101,15 @@ impl Engine {
 #[must_use]
 pub fn exported_choices() -> String {
     choices()
+}
+
+/// Returns bytes without gzip or zstd; nothing if there are more of them than `limit`.
+///
+/// # Errors
+/// The bytes are damaged.
+#[wasm_bindgen(js_name = decompressed)]
+pub fn exported_decompressed(bytes: &[u8], limit: usize) -> Result<Option<Vec<u8>>, String> {
+    decompressed(bytes, limit).map_err(|error| error.to_string())
 }
 
 /// Returns the page of a rule.

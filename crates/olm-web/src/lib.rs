@@ -3,6 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`Workspace`] | the files of one bundle or catalog, and what is asked about them |
+//! | [`decompressed`] | archives and layers without compression that browsers do not know |
 //! | `settings` | the settings of the page: suites, profiles, versions |
 //! | `exports` | the functions that JavaScript calls; only for WebAssembly |
 //!
@@ -12,10 +13,12 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod compressed;
 #[cfg(target_arch = "wasm32")]
 pub mod exports;
 mod settings;
 mod workspace;
 
+pub use compressed::decompressed;
 pub use settings::{SettingsError, choices};
 pub use workspace::{Error, Workspace, explain};

@@ -6,18 +6,18 @@ use std::fmt;
 use serde_json::{Map, Value as Json, json};
 
 use crate::settings::{self, SettingsError};
+use olm_catalog::browse::{Head, Package, entries};
 use olm_catalog::fix as catalog_fix;
 use olm_catalog::graph;
-use olm_catalog::graph::Drawing;
-use olm_catalog::validate::{Blob, Decoded, Packages, decode, heads, report, resolve};
+use olm_catalog::validate::{Blob, Decoded, PackageGraph, Packages, decode, heads, report, resolve};
 use olm_diff::{Options, Version, compare, sections, sentence, summary};
 use olm_model::bundle::ANNOTATIONS_FILE;
 use olm_model::read::bundle;
-use olm_model::read::catalog::{Limits, documents, sources_in};
+use olm_model::read::catalog::{Document, Limits, documents, sources_in};
 use olm_model::read::dockerfile;
 use olm_model::report::{BundleReport, CatalogReport, Finding, Fix, Safety, rules};
 use olm_model::{Bundle, dockerfile as dockerfiles, fix};
-use olm_rules::Selection;
+use olm_rules::{InvalidSettings, ProjectSettings, SETTINGS_FILE, Selection};
 
 /// Why a question has no answer.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ use olm_rules::Selection;
 pub enum Error {
     /// The settings are invalid.
     Settings(SettingsError),
+    /// `bundle-tool.toml` is invalid.
+    Project(String),
     /// The catalog cannot be read.
     Catalog(String),
     /// There is no finding of this number, package of this name, or rule of this name.
@@ -35,13 +37,16 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Settings(error) => error.fmt(f),
-            Self::Catalog(message) => f.write_str(message),
+            Self::Project(message) | Self::Catalog(message) => f.write_str(message),
             Self::Missing(what) => write!(f, "no such {what}"),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+/// The schema of packages.
+const PACKAGE: &str = "olm.package";
 
 /// The files of one bundle or catalog.
 ///
@@ -51,6 +56,8 @@ pub struct Workspace {
     name: String,
     files: BTreeMap<String, Vec<u8>>,
     bundle: Option<Bundle>,
+    /// A `bundle-tool.toml` above the directory: its path, and its bytes.
+    project: Option<(String, Vec<u8>)>,
     /// The findings of the last validation.
     findings: Vec<Finding>,
 }
@@ -69,6 +76,25 @@ impl Workspace {
             _ => self.bundle = None,
         }
         self.files.insert(path.to_owned(), bytes);
+    }
+
+    /// Sets the `bundle-tool.toml` that applies unless the files have one: that of a directory above them.
+    pub fn set_project(&mut self, path: &str, bytes: Vec<u8>) {
+        self.project = Some((path.to_owned(), bytes));
+    }
+
+    /// Adds the settings of the nearest `bundle-tool.toml` to those of the page, as the command line adds them to its options.
+    fn select(&self, settings: &str) -> Result<Selection, Error> {
+        let mut selection = settings::selection(settings).map_err(Error::Settings)?;
+        let own = self.files.get(SETTINGS_FILE).map(|bytes| (SETTINGS_FILE, bytes));
+        let above = || self.project.as_ref().map(|(path, bytes)| (path.as_str(), bytes));
+        let Some((path, bytes)) = own.or_else(above) else { return Ok(selection) };
+        let project =
+            ProjectSettings::parse(bytes).map_err(|InvalidSettings { position, message, .. }| {
+                Error::Project(format!("{path}:{}:{}: {message}", position.line, position.column))
+            })?;
+        project.apply(&mut selection).map_err(|error| Error::Project(format!("{path}: {error}")))?;
+        Ok(selection)
     }
 
     /// Returns whether the files are those of a catalog: there is no `manifests/` and no `metadata/`.
@@ -91,9 +117,9 @@ impl Workspace {
     /// Validates the files. Returns the report as `bundle-tool validate --output json` prints it; `settings` are JSON.
     ///
     /// # Errors
-    /// The settings are invalid, or a catalog cannot be read.
+    /// The settings or `bundle-tool.toml` are invalid, or a catalog cannot be read.
     pub fn validate(&mut self, settings: &str) -> Result<String, Error> {
-        let selection = settings::selection(settings).map_err(Error::Settings)?;
+        let selection = self.select(settings)?;
         let (mut bundles, mut catalogs) = (Vec::new(), Vec::new());
         if self.is_catalog() {
             catalogs.push(self.catalog(&selection)?);
@@ -213,46 +239,118 @@ impl Workspace {
         .to_string()
     }
 
-    /// Returns the packages of a catalog, as JSON: name, description, channels with their heads and number of entries.
+    /// Returns the packages of a catalog as a list shows them, as JSON, with their icons as `[media type, base64]`.
     ///
     /// # Errors
     /// The catalog cannot be read.
     pub fn packages(&self) -> Result<String, Error> {
         self.with_packages(|packages| {
-            let packages = packages.iter().map(|(name, linked)| {
-                let channels = linked.channels.iter().map(|(name, channel)| {
-                    let heads = heads(channel).into_iter().map(|entry| entry.name.as_str());
-                    json!({
-                        "name": name,
-                        "heads": heads.collect::<Vec<_>>(),
-                        "entries": channel.entries.len(),
-                        "deprecated": linked.deprecation("olm.channel", name),
-                    })
-                });
-                json!({
-                    "name": name,
-                    "defaultChannel": linked.package.default_channel,
-                    "deprecated": linked.deprecation("olm.package", ""),
-                    "bundles": linked.bundles.len(),
-                    "channels": channels.collect::<Vec<_>>(),
-                })
+            let mut found: BTreeMap<&str, Package> = BTreeMap::new();
+            // The bundle that describes a package, by package.
+            let mut heads: BTreeMap<&str, (&str, Head)> = BTreeMap::new();
+            for (name, linked) in &packages {
+                found.insert(name, Package::of_graph(name, linked));
+                if let Some(head) = head_of(linked) {
+                    heads.insert(name, (head, Head::default()));
+                }
+            }
+            let mut icons: BTreeMap<String, Json> = BTreeMap::new();
+            let is_wanted = |package: &str, name: Option<&str>| {
+                name.is_none_or(|name| heads.get(package).is_some_and(|(head, _)| *head == name))
+            };
+            for (schema, package, blob) in self.blobs(is_wanted)? {
+                if schema != PACKAGE {
+                    if let Some((_, head)) = heads.get_mut(package.as_str()) {
+                        *head = Head::of_blob(&blob);
+                    }
+                } else if let Some(found) = found.get_mut(package.as_str()) {
+                    complete(found, &blob);
+                    icons.insert(package, icon(&blob));
+                }
+            }
+            let none = Head::default();
+            let summaries = found.iter().map(|(name, package)| {
+                let described = &heads.get(name).map_or(&none, |(_, head)| head).described;
+                let mut summary = json!(package.summary(described));
+                summary["icon"] = icons.remove(*name).unwrap_or_default();
+                summary
             });
-            Ok(Json::Array(packages.collect()).to_string())
+            Ok(Json::Array(summaries.collect()).to_string())
         })
     }
 
-    /// Returns the upgrade graph of a package, as JSON: `svg` and `text`; `svg` is null if the package is too large to draw.
+    /// Returns what pages show of a package, as JSON: `view`, the icon as `[media type, base64]` or null, and what the page of its
+    /// upgrade graph consists of, or the problem with it.
     ///
     /// # Errors
     /// The catalog cannot be read, or does not have the package.
-    pub fn graph(&self, package: &str) -> Result<String, Error> {
+    pub fn package(&self, package: &str) -> Result<String, Error> {
         self.with_packages(|mut packages| {
             packages.retain(|name, _| *name == package);
             let linked = packages.values().next().ok_or(Error::Missing("package"))?;
-            let svg = graph::svg(linked, &Drawing::default());
-            let problem = svg.as_ref().err().map(ToString::to_string);
-            Ok(json!({"svg": svg.ok(), "problem": problem, "text": graph::text(&packages)}).to_string())
+            let wanted = head_of(linked);
+            let (mut found, mut head, mut of_package) =
+                (Package::of_graph(package, linked), Head::default(), Json::Null);
+            for (schema, _, blob) in
+                self.blobs(|of, name| of == package && (name.is_none() || name == wanted))?
+            {
+                if schema == PACKAGE {
+                    complete(&mut found, &blob);
+                    of_package = icon(&blob);
+                } else {
+                    head = Head::of_blob(&blob);
+                }
+            }
+            let icon = if found.has_icon { of_package } else { Json::Null };
+            let parts = graph::parts(&packages);
+            let problem = parts.as_ref().err().map(ToString::to_string);
+            let graph = parts.ok().map(|parts| json!({"style": parts.style, "body": parts.body}));
+            Ok(json!({
+                "view": found.view(head),
+                "icon": icon,
+                "graph": graph,
+                "problem": problem,
+                "text": graph::text(&packages),
+            })
+            .to_string())
         })
+    }
+
+    /// Returns the entries of a channel, as JSON, the newest first.
+    ///
+    /// # Errors
+    /// The catalog cannot be read, or does not have the package.
+    pub fn channel(&self, package: &str, channel: &str) -> Result<String, Error> {
+        self.with_packages(|packages| {
+            let linked = packages.get(package).ok_or(Error::Missing("package"))?;
+            Ok(json!(entries(linked, channel)).to_string())
+        })
+    }
+
+    /// Returns schema, package and JSON of the packages and bundles that are wanted: by package, and by name if they are bundles.
+    fn blobs(
+        &self,
+        is_wanted: impl Fn(&str, Option<&str>) -> bool + Sync,
+    ) -> Result<Vec<(String, String, Json)>, Error> {
+        let failed = |error: &dyn fmt::Display| Error::Catalog(error.to_string());
+        let sources = sources_in(self.files.clone()).map_err(|error| failed(&error))?;
+        let read = |document: Document| {
+            let root = document.content.as_ref().ok()?.tree.root();
+            let field =
+                |name| root.get(name).and_then(kube_yaml::Value::as_str).unwrap_or_default().to_owned();
+            let (schema, name) = (field("schema"), field("name"));
+            let (package, of_bundle) = match schema.as_str() {
+                PACKAGE => (name.clone(), None),
+                "olm.bundle" => (field("package"), Some(name.as_str())),
+                _ => return None,
+            };
+            if !is_wanted(&package, of_bundle) {
+                return None;
+            }
+            Some((schema, package, root.to_json()))
+        };
+        let found = documents(sources, Limits::default(), read).map_err(|error| failed(&error))?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     fn with_packages(
@@ -262,6 +360,24 @@ impl Workspace {
         let blobs: Vec<Blob> = self.decoded()?.into_iter().map(|decoded| decoded.blob).collect();
         answer(resolve(&blobs).0)
     }
+}
+
+/// Returns the bundle that describes a package: the head of its default channel.
+fn head_of<'b>(linked: &PackageGraph<'b>) -> Option<&'b str> {
+    let channel = linked.channels.get(linked.package.default_channel.as_str())?;
+    heads(channel).first().map(|entry| entry.name.as_str())
+}
+
+/// Returns the icon of a package as `[media type, base64]`.
+fn icon(blob: &Json) -> Json {
+    json!([blob.pointer("/icon/mediatype"), blob.pointer("/icon/base64data")])
+}
+
+/// Adds what only the blob says.
+fn complete(package: &mut Package, blob: &Json) {
+    let text = |pointer| blob.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
+    text("/description").clone_into(&mut package.description);
+    package.has_icon = !text("/icon/base64data").is_empty();
 }
 
 /// Returns the page of a rule in Markdown, as `bundle-tool explain` prints it.
@@ -324,6 +440,40 @@ mod tests {
     }
 
     #[test]
+    fn the_nearest_project_settings_apply() {
+        let mut workspace = bundle();
+        let count = |workspace: &mut Workspace, severity: &str| {
+            let report = parsed(&workspace.validate("{}").unwrap());
+            let findings = report["bundles"][0]["findings"].as_array().unwrap();
+            findings
+                .iter()
+                .filter(|one| one["rule"] == "annotation-missing" && one["severity"] == severity)
+                .count()
+        };
+        let errors = count(&mut workspace, "error");
+        assert!(errors > 0);
+        workspace.set_project("../bundle-tool.toml", "[rules]\nannotation-missing = \"warn\"\n".into());
+        assert_eq!((count(&mut workspace, "error"), count(&mut workspace, "warning")), (0, errors));
+        // That of the directory itself is nearer.
+        workspace.set("bundle-tool.toml", "suites = [\"olmv1\"]\n".into());
+        assert_eq!(count(&mut workspace, "error"), errors);
+        for (text, message) in [
+            (
+                "[rules]\nx = \"off\"\n",
+                "bundle-tool.toml:2:5: unknown level `off`: must be `allow`, `warn` or `deny`",
+            ),
+            (
+                "[rules]\nx = \"deny\"\n",
+                "bundle-tool.toml: unknown rule `x`: run `bundle-tool rules` for a list of all rules",
+            ),
+            ("suites = [\"olmv2\"]\n", "bundle-tool.toml: unknown suite `olmv2`: did you mean `olmv1`?"),
+        ] {
+            workspace.set("bundle-tool.toml", text.into());
+            assert_eq!(workspace.validate("{}").unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
     fn two_bundles_are_compared_and_one_is_previewed() {
         let (mut old, mut new) = (bundle(), bundle());
         let csv = CSV
@@ -353,10 +503,13 @@ mod tests {
         let report = parsed(&workspace.validate("{}").unwrap());
         assert_eq!(report["catalogs"][0]["packages"], json!(["lake"]));
         let packages = parsed(&workspace.packages().unwrap());
-        assert_eq!(packages[0]["channels"][0]["heads"], json!(["lake.v1.1.0"]));
-        let graph = parsed(&workspace.graph("lake").unwrap());
-        assert!(graph["svg"].as_str().unwrap().starts_with("<svg"), "{graph}");
-        assert!(workspace.graph("sea").is_err());
+        assert_eq!(packages[0]["display_name"], "lake");
+        let package = parsed(&workspace.package("lake").unwrap());
+        assert_eq!(package["view"]["channels"][0]["head"], "lake.v1.1.0");
+        assert!(package["graph"]["body"].as_str().unwrap().contains("<svg"), "{package}");
+        assert!(workspace.package("sea").is_err());
+        let entries = parsed(&workspace.channel("lake", "stable").unwrap());
+        assert_eq!(entries[0]["replaces"], "lake.v1.0.0");
         assert!(explain("yaml-syntax").unwrap().starts_with("# yaml-syntax\n"));
         assert!(explain("x").is_err());
     }

@@ -1,9 +1,11 @@
 'use strict';
-(() => {
+/** Makes the page of upgrade graphs in a document or a shadow root usable. `address` names what is shown first:
+ * `#package`, `#package/bundle` or `#package/bundle/channel`. */
+function graphPage(root, address) {
 const SVG = 'http://www.w3.org/2000/svg';
-const $ = id => document.getElementById(id);
+const $ = id => root.getElementById(id);
 const view = $('view'), search = $('search'), results = $('results'), select = $('package');
-const sections = [...document.querySelectorAll('section.package')];
+const sections = [...root.querySelectorAll('section.package')];
 let svg = null, zoom = 1, selected = null, overlay = null, sticky = [];
 
 const element = (name, props = {}, ...children) => {
@@ -28,11 +30,11 @@ function show(name) {
   select.value = name;
   svg = section.querySelector('svg');
   sticky = ['.channels', '.labels', '.legend'].map(name => svg.querySelector(name));
-  svg.querySelectorAll('.node').forEach(node => {
+  svg.querySelectorAll('.node[data-row]').forEach(node => {
     node.setAttribute('role', 'button');
     node.setAttribute('tabindex', '-1');
   });
-  const first = svg.querySelector('.node.head') || svg.querySelector('.node');
+  const first = svg.querySelector('.node.head[data-row]') || svg.querySelector('.node[data-row]');
   if (first) first.setAttribute('tabindex', '0');
   clear();
   setZoom(zoom);
@@ -111,7 +113,7 @@ function choose(node, focus = true) {
   svg.classList.add('dimmed');
   const row = rows()[rowOf(node)];
   row.classList.add('selected');
-  const olm = document.querySelector('[name=olm]:checked').value;
+  const olm = root.querySelector('[name=olm]:checked').value;
   const path = steps(node, olm);
   draw(node, path);
   describe(node, row, lane, path, olm);
@@ -238,7 +240,7 @@ function move(node, key) {
 }
 
 view.addEventListener('scroll', stick, { passive: true });
-addEventListener('resize', stick);
+new ResizeObserver(stick).observe(view);
 view.addEventListener('click', event => {
   const node = event.target.closest('.node'), row = event.target.closest('.row');
   if (node?.dataset.row !== undefined) choose(node);
@@ -265,7 +267,7 @@ view.addEventListener('keydown', event => {
     choose(node);
   }
 });
-document.addEventListener('keydown', event => {
+root.addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches?.('input,select')) {
     if (event.key === 'Escape') { results.hidden = true; event.target.blur(); }
@@ -288,18 +290,18 @@ search.addEventListener('keydown', event => {
   } else if (event.key === 'Enter' && hits[active]) go(hits[active]);
 });
 select.addEventListener('change', () => show(select.value));
-document.querySelectorAll('[name=olm]').forEach(input => input.addEventListener('change', () => selected && choose(selected, false)));
+root.querySelectorAll('[name=olm]').forEach(input => input.addEventListener('change', () => selected && choose(selected, false)));
 $('in').onclick = () => setZoom(zoom * 1.2);
 $('out').onclick = () => setZoom(zoom / 1.2);
 $('fit').onclick = fit;
-$('theme').onclick = () => {
-  const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-  root.dataset.theme = dark ? 'light' : 'dark';
+const theme = $('theme');
+if (theme) theme.onclick = () => {
+  const { documentElement } = document;
+  const dark = documentElement.dataset.theme ? documentElement.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  documentElement.dataset.theme = dark ? 'light' : 'dark';
 };
 
-// `#package`, `#package/bundle` or `#package/bundle/channel` names what is shown first.
-const [first, bundle, channel] = location.hash.slice(1).split('/').map(decodeURIComponent);
+const [first, bundle, channel] = address.slice(1).split('/').map(decodeURIComponent);
 show(sections.some(section => section.dataset.package === first) ? first : sections[0]?.dataset.package);
 if (svg && bundle) {
   const row = rows().find(row => row.dataset.name === bundle || row.dataset.version === bundle);
@@ -307,4 +309,4 @@ if (svg && bundle) {
   const node = row && ((lane && nodeIn(lane, row.dataset.row)) || svg.querySelector(`.node[data-row="${row.dataset.row}"]`));
   if (node) choose(node);
 }
-})();
+}

@@ -5,10 +5,10 @@
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
 use serde::Serialize;
-use serde_json::Value as Json;
 
-use crate::browse::EntryDetails;
+use crate::proto::Bundle;
 use crate::query::{Catalog, QueryError};
+use olm_catalog::browse::{Described, Entry, Head, Summary, api, sort};
 
 /// The style sheet.
 pub(crate) const STYLE: &str = include_str!("style.css");
@@ -24,9 +24,6 @@ const NOT_FOUND: &str = include_str!("not_found.html");
 /// The number of packages on a page.
 const PAGE_SIZE: usize = 60;
 
-/// The maximum length of a description in the list of packages.
-const MAX_SUMMARY: usize = 160;
-
 /// Why a page cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
@@ -40,21 +37,6 @@ pub(crate) enum PageError {
 pub(crate) enum Page {
     Found(String),
     NotFound(String),
-}
-
-/// What the list shows of a package.
-#[derive(Debug, Serialize)]
-struct Summary {
-    name: String,
-    display_name: String,
-    provider: String,
-    description: String,
-    has_icon: bool,
-    is_deprecated: bool,
-    channels: usize,
-    /// The text that a search matches, in lower case.
-    #[serde(skip)]
-    searched: String,
 }
 
 #[derive(Serialize)]
@@ -74,47 +56,12 @@ struct PackagesView<'a> {
 }
 
 #[derive(Serialize)]
-struct PackageView<'a> {
-    name: &'a str,
-    display_name: String,
-    provider: String,
-    version: String,
-    image: String,
-    description: String,
-    has_icon: bool,
-    deprecation: Option<String>,
-    default_channel: String,
-    channels: Vec<ChannelRow>,
-    apis: Vec<String>,
-    links: Vec<(String, String)>,
-}
-
-#[derive(Serialize)]
-struct ChannelRow {
-    name: String,
-    head: String,
-    entries: u32,
-    deprecation: Option<String>,
-}
-
-#[derive(Serialize)]
 struct ChannelView<'a> {
     package: &'a str,
     name: &'a str,
     is_default: bool,
     deprecation: Option<String>,
-    entries: Vec<EntryRow>,
-}
-
-#[derive(Serialize)]
-struct EntryRow {
-    name: String,
-    version: String,
-    replaces: String,
-    skips: Vec<String>,
-    skip_range: String,
-    deprecation: Option<String>,
-    is_head: bool,
+    entries: Vec<Entry>,
 }
 
 /// The templates, and the summaries of all packages.
@@ -154,11 +101,7 @@ impl Pages {
     pub(crate) fn packages(&self, query: &[(String, String)]) -> Result<Page, PageError> {
         let text = first(query, "q");
         let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
-        let found: Vec<_> = self
-            .packages
-            .iter()
-            .filter(|package| words.iter().all(|word| package.searched.contains(word.as_str())))
-            .collect();
+        let found: Vec<_> = self.packages.iter().filter(|package| package.matches(&words)).collect();
         let pages = found.len().div_ceil(PAGE_SIZE).max(1);
         let page = first(query, "page").parse().unwrap_or(1).clamp(1, pages);
         let view = PackagesView {
@@ -178,61 +121,30 @@ impl Pages {
             return self.not_found(&format!("package {name}"));
         };
         let head = catalog.head(name, &details.default_channel)?;
-        let csv = csv(&head.csv_json);
-        let description = match text(&csv, "/spec/description") {
-            "" => details.description,
-            of_csv => of_csv.to_owned(),
-        };
-        let links = csv.pointer("/spec/links").and_then(Json::as_array).into_iter().flatten();
-        let view = PackageView {
-            name,
-            display_name: text(&csv, "/spec/displayName").to_owned(),
-            provider: text(&csv, "/spec/provider/name").to_owned(),
+        let view = details.view(Head {
+            described: described(&head),
             version: head.version,
             image: head.bundle_path,
-            description,
-            has_icon: details.has_icon,
-            deprecation: details.deprecation,
-            default_channel: details.default_channel,
-            channels: details
-                .channels
-                .into_iter()
-                .map(|channel| ChannelRow {
-                    name: channel.name,
-                    head: channel.head,
-                    entries: channel.entries,
-                    deprecation: channel.deprecation,
-                })
-                .collect(),
-            apis: head
-                .provided_apis
-                .iter()
-                .map(|api| format!("{} ({}/{})", api.kind, api.group, api.version))
-                .collect(),
-            // Other schemes could run scripts.
-            links: links
-                .map(|link| (text(link, "/name").to_owned(), text(link, "/url").to_owned()))
-                .filter(|(_, url)| url.starts_with("https://") || url.starts_with("http://"))
-                .collect(),
-        };
+            apis: head.provided_apis.iter().map(|of| api(&of.kind, &of.group, &of.version)).collect(),
+        });
         Ok(Page::Found(self.render(name, PACKAGE, &view)?))
     }
 
     /// Returns a channel with its entries.
     pub(crate) fn channel(&self, catalog: &Catalog, package: &str, name: &str) -> Result<Page, PageError> {
-        let (Some(details), Some(entries)) =
+        let (Some(details), Some(mut entries)) =
             (catalog.package_details(package)?, catalog.channel_details(package, name)?)
         else {
             return self.not_found(&format!("channel {name} of package {package}"));
         };
         let channel = details.channels.iter().find(|channel| channel.name == name);
-        let head = channel.map(|channel| channel.head.as_str()).unwrap_or_default();
+        sort(&mut entries);
         let view = ChannelView {
             package,
             name,
             is_default: details.default_channel == name,
             deprecation: channel.and_then(|channel| channel.deprecation.clone()),
-            entries: ordered(entries, head),
+            entries,
         };
         Ok(Page::Found(self.render(&format!("{package}: {name}"), CHANNEL, &view)?))
     }
@@ -243,66 +155,13 @@ pub(crate) fn first(pairs: &[(String, String)], name: &str) -> String {
     pairs.iter().find(|(found, _)| found == name).map(|(_, value)| value.clone()).unwrap_or_default()
 }
 
-/// Sorts the entries by version, the newest first.
-fn ordered(mut entries: Vec<EntryDetails>, head: &str) -> Vec<EntryRow> {
-    entries.sort_by_cached_key(|entry| {
-        std::cmp::Reverse((
-            entry.name == head,
-            semver::Version::parse(&entry.version).ok(),
-            entry.name.clone(),
-        ))
-    });
-    entries
-        .into_iter()
-        .map(|entry| EntryRow {
-            is_head: entry.name == head,
-            name: entry.name,
-            version: entry.version,
-            replaces: entry.replaces,
-            skips: entry.skips,
-            skip_range: entry.skip_range,
-            deprecation: entry.deprecation,
-        })
-        .collect()
-}
-
-fn csv(json: &str) -> Json {
-    kube_yaml::json::from_str(json).unwrap_or_default()
-}
-
-fn text<'j>(json: &'j Json, pointer: &str) -> &'j str {
-    json.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
+fn described(head: &Bundle) -> Described {
+    Described::of_csv(&kube_yaml::json::from_str(&head.csv_json).unwrap_or_default())
 }
 
 fn summary(catalog: &Catalog, name: &str) -> Result<Summary, QueryError> {
     let missing = || QueryError::NotFound(format!("package {name} not found"));
     let details = catalog.package_details(name)?.ok_or_else(missing)?;
-    let csv = csv(&catalog.head(name, &details.default_channel)?.csv_json);
-    let description = match text(&csv, "/metadata/annotations/description") {
-        "" => details.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default(),
-        short => short,
-    };
-    let description = description.trim_start_matches(['#', ' ']).trim();
-    let mut short: String = description.chars().take(MAX_SUMMARY).collect();
-    if short.len() < description.len() {
-        short.push('…');
-    }
-    let display_name = match text(&csv, "/spec/displayName") {
-        "" => name,
-        found => found,
-    };
-    let provider = text(&csv, "/spec/provider/name");
-    let keywords = csv.pointer("/spec/keywords").and_then(Json::as_array).into_iter().flatten();
-    let keywords: Vec<_> = keywords.filter_map(Json::as_str).collect();
-    let searched = [name, display_name, provider, description, &keywords.join(" ")].join(" ").to_lowercase();
-    Ok(Summary {
-        name: name.to_owned(),
-        display_name: display_name.to_owned(),
-        provider: provider.to_owned(),
-        description: short,
-        has_icon: details.has_icon,
-        is_deprecated: details.deprecation.is_some(),
-        channels: details.channels.len(),
-        searched,
-    })
+    let head = catalog.head(name, &details.default_channel)?;
+    Ok(details.summary(&described(&head)))
 }
