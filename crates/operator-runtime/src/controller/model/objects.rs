@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn own_write_counts_before_the_watch_reports_it_and_its_echo_is_not_a_change() {
-        let mut objects = ObjectTable::<Cluster>::default();
+        let mut objects = ObjectTable::default();
         objects.written(at("105"));
         assert_eq!(newest(&objects, "100"), "105");
         assert!(!objects.reported(&at("104")), "older than what was written");
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn list_replaces_newer_versions_that_were_written_before_it_began() {
-        let mut objects = ObjectTable::<Cluster>::default();
+        let mut objects = ObjectTable::default();
         objects.written(at("900"));
         objects.list_began();
         objects.list_ended(|_| true);
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn object_of_the_same_name_and_another_uid_is_not_the_one_that_was_written() {
-        let mut objects = ObjectTable::<Cluster>::default();
+        let mut objects = ObjectTable::default();
         objects.written(at("105"));
         let mut other = cluster(1);
         other.metadata.uid = Some("another".to_owned());
