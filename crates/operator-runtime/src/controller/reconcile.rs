@@ -624,11 +624,10 @@ impl<R: Reconciler> Scope<R> {
         let problem = ReconcileProblem::failed("ReconcilePanicked", error);
         tracing::error!(%error, "the reconciler panicked");
         let reported = AssertUnwindSafe(self.report_problem(&newest, &problem)).catch_unwind().await;
-        match reported {
-            Ok(Ok(again)) => {
-                self.model.history(&Key::from(stored.meta()), |history| history.again_within(again))
-            }
-            _ => tracing::warn!("failed to report the panic"),
+        if let Ok(Ok(again)) = reported {
+            self.model.history(&Key::from(stored.meta()), |history| history.again_within(again));
+        } else {
+            tracing::warn!("failed to report the panic");
         }
     }
 

@@ -21,8 +21,8 @@ struct ObjectRecord<O> {
     /// Why the spec could not be parsed.
     malformed: Option<String>,
     history: ReconcileHistory,
-    /// Whether an own write is under way, and the version that the watch has reported since it began.
-    hold: Option<Option<u64>>,
+    /// Whether an own write is under way, and the version that the watch has reported since it began, or 0.
+    hold: Option<u64>,
 }
 
 impl<O> Default for ObjectTable<O> {
@@ -69,13 +69,13 @@ impl<O: Resource> ObjectTable<O> {
 
     /// An own write begins: until [`ObjectTable::release`], what the watch reports may be its echo.
     pub(crate) fn hold(&mut self, key: &Key) {
-        self.record(key).hold = Some(None);
+        self.record(key).hold = Some(0);
     }
 
     /// An own write has ended; returns whether the watch has reported something else in the meantime.
     pub(crate) fn release(&mut self, key: &Key) -> bool {
         let Some(record) = self.records.get_mut(key) else { return false };
-        let Some(reported) = record.hold.take().flatten() else { return false };
+        let Some(reported) = record.hold.take().filter(|version| *version > 0) else { return false };
         let written = record.response.as_ref().and_then(|(_, response)| version_of(response.meta()));
         if Some(reported) >= written {
             record.response = None;
@@ -101,7 +101,7 @@ impl<O: Resource> ObjectTable<O> {
         if let Some(held) = &mut record.hold
             && let Some(version) = version_of(object.meta())
         {
-            *held = Some(version);
+            *held = version;
             return false;
         }
         let response = &mut record.response;
