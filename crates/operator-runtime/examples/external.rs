@@ -7,7 +7,7 @@ use operator_runtime::cli::NoArgs;
 use operator_runtime::conditions::ConditionStatus::{False, True};
 use operator_runtime::context::Context;
 use operator_runtime::controller::{
-    Child, Children, Cleanup, Error, External, Observed, RateLimit, Reconciler, Status, Watches,
+    Child, Children, Cleanup, Error, External, Invalid, Observed, RateLimit, Reconciler, Status, Watches,
 };
 use operator_runtime::crd::Crd;
 use operator_runtime::{Identity, Operator, generate};
@@ -61,6 +61,8 @@ pub enum CloudError {
     Busy(Duration),
     /// It is away.
     Away,
+    /// There is no such region.
+    UnknownRegion,
 }
 
 /// The API of the cloud. A real one is an HTTP client with a limit on the size of responses.
@@ -76,6 +78,7 @@ impl From<CloudError> for Error {
         match error {
             CloudError::Busy(after) => Self::retry_after(after, "the cloud is busy"),
             CloudError::Away => Self::other("the cloud is away"),
+            CloudError::UnknownRegion => Invalid::new("spec.region: is unknown to the cloud").into(),
         }
     }
 }

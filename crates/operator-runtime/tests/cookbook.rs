@@ -23,12 +23,12 @@ use operator_runtime::manager::serve::axum::routing::get;
 use operator_runtime::manager::{self, Manager};
 use operator_runtime::metrics::prometheus_client::metrics::counter::Counter;
 use operator_runtime::rbac::Rule;
-use operator_runtime::testing::{self, Scenario, TestController};
+use operator_runtime::testing::{self, MockApi, Scenario, TestController, admission_review};
 use operator_runtime::views::{Rollout, SecretData};
 use operator_runtime::{Identity, Operator, generate, workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -166,6 +166,20 @@ async fn check(request: Request, client: Client) -> Result<Decision, Error> {
 
 fn webhook() -> Webhook {
     Webhook::validating::<Cache, _>(check).on([Operation::Update])
+}
+
+async fn is_allowed(webhook: &Webhook, object: &Value, old: Option<&Value>) -> bool {
+    let (_api, client) = MockApi::start();
+    let review = serde_json::to_vec(&admission_review(object, old)).unwrap();
+    let response = webhook.respond(&client, &review).await.unwrap();
+    let response: Value = serde_json::from_slice(&response).unwrap();
+    response["response"]["allowed"] == true
+}
+
+#[tokio::test]
+async fn webhook_is_asked_without_a_server() {
+    assert!(is_allowed(&webhook(), &json!(cache()), None).await);
+    assert!(!is_allowed(&webhook(), &json!({"kind": "Cache", "spec": {"size": "large"}}), None).await);
 }
 
 /// Desired state of a Mirror.

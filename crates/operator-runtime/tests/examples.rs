@@ -295,6 +295,28 @@ impl Cloud for Sky {
     }
 }
 
+/// An error of the cloud that no retry helps against.
+#[tokio::test(start_paused = true)]
+async fn cloud_is_not_asked_again_about_what_it_calls_invalid() {
+    let sky = Arc::<Sky>::default();
+    let scenario = Scenario::start(external::operator(&sky));
+    let api = &scenario.api;
+    for _ in 0..3 {
+        sky.fail(CloudError::UnknownRegion);
+    }
+    api.put("buckets", bucket("b", "nowhere"));
+    let invalid = |api: &MockApi| reason(api, "buckets", "b", "Degraded") == "InvalidSpec";
+    scenario.until("it is shown", invalid).await;
+    // What does not concern the bucket itself, such as the status of somebody else, has it reconciled.
+    api.change("buckets", "b", |bucket| bucket["status"]["url"] = json!("https://nowhere.example.com"));
+    sleep(Duration::from_mins(10)).await;
+    assert_eq!(sky.calls(), 1);
+    api.change("buckets", "b", |bucket| bucket["spec"]["region"] = json!("north"));
+    let calls = |_: &MockApi| sky.calls() > 1;
+    scenario.until("it is asked about the new region", calls).await;
+    scenario.end().await;
+}
+
 fn bucket(name: &str, region: &str) -> Value {
     json!({
         "apiVersion": "storage.example.com/v1", "kind": "Bucket",

@@ -338,8 +338,42 @@ async fn policy_decides_when_and_how_often_an_error_is_retried() {
         tokio::time::sleep(Duration::from_mins(5)).await;
         counts.push(calls.load(Ordering::SeqCst));
     }
-    // The status that reports the first failure causes the second attempt.
-    assert_eq!(counts, [2, 3, 3, 3], "once after seven minutes");
+    assert_eq!(counts, [1, 2, 3, 3], "every seven minutes, until it gives up; the status causes no attempt");
+    scenario.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn change_just_before_the_status_of_an_error_that_is_not_retried_is_reconciled() {
+    let (scenario, _) = start(|page, _| match page.spec.text.as_str() {
+        "bad" => Err(Refused::ForGood.into()),
+        text => Ok(text.to_owned()),
+    });
+    // The response to the status write contains the change, and the watch reports both only later.
+    scenario.api.intercept("patch", "pages/status", |store| {
+        store.hold_watches();
+        store.edit("pages", "home", |page| {
+            page["spec"]["text"] = json!("good");
+            page["metadata"]["generation"] = json!(2);
+        });
+    });
+    scenario.api.put("pages", page("bad"));
+    scenario.until("the change is shown", |api| shown(api) == "good").await;
+    scenario.api.release_watches();
+    scenario.quiet().await;
+    let healthy = |api: &MockApi| api.condition("pages", "home", "Degraded")["status"] == "False";
+    scenario.until("the failure is over", healthy).await;
+    scenario.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_that_are_not_retried_are_shown_when_they_change_fast() {
+    let (scenario, _) = start(|_, _| Err(Refused::ForGood.into()));
+    scenario.api.put("pages", page("one"));
+    let failed = |api: &MockApi| api.condition("pages", "home", "Degraded")["reason"] == "ReconcileFailed";
+    scenario.until("the failure is shown", failed).await;
+    scenario.api.change("pages", "home", |page| page["spec"]["text"] = json!("two"));
+    let newest = |api: &MockApi| api.condition("pages", "home", "Degraded")["observedGeneration"] == 2;
+    scenario.until("the failure of the newest spec is shown", newest).await;
     scenario.end().await;
 }
 

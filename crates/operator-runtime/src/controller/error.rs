@@ -1,7 +1,6 @@
 //! What can fail in a reconcile.
 
 use crate::backoff::backoff;
-use kube::runtime::controller::Action;
 use std::error::Error as StdError;
 use std::fmt::{self, Display};
 use std::time::Duration;
@@ -179,7 +178,7 @@ pub(crate) enum ReconcileError {
         method: &'static str,
         error: Error,
         /// What follows, if that is decided already.
-        decided: Option<Action>,
+        decided: Option<Duration>,
     },
 }
 
@@ -190,16 +189,16 @@ impl ReconcileError {
     }
 
     /// Records what follows.
-    pub(crate) fn decide(&mut self, action: Action) {
+    pub(crate) fn decide(&mut self, after: Duration) {
         if let Self::Reconciler { decided, .. } = self {
-            *decided = Some(action);
+            *decided = Some(after);
         }
     }
 
     /// Returns what follows, if that is decided already.
-    pub(crate) fn decided(&self) -> Option<Action> {
+    pub(crate) fn decided(&self) -> Option<Duration> {
         match self {
-            Self::Reconciler { decided, .. } => decided.clone(),
+            Self::Reconciler { decided, .. } => *decided,
             _ => None,
         }
     }

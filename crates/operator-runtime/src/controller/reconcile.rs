@@ -279,18 +279,17 @@ impl<R: Reconciler> Scope<R> {
         let ApplyOutcome { done, bodies, problem, error, outdated, wait } = carried;
         let unwatched = input.unwatched.clone();
         let problem = problem.or_else(|| Some(ReconcileProblem::new("NamespaceNotWatched", unwatched?)));
-        let action = self.report(&input, &done, problem, stored).await?;
+        let again = self.report(&input, &done, problem, stored).await?;
         if let Some(error) = error {
+            self.model.history(&input.key, |history| history.again_within(again));
             return Err(error);
         }
         if outdated || self.asks_for_more(&input, &done, &bodies, stored)? {
             return Ok(Action::requeue(Duration::ZERO));
         }
-        // Only the first of several requeues counts.
-        Ok(match wait {
-            Some(wait) if action != Action::requeue(Duration::ZERO) => Action::requeue(wait),
-            _ => action,
-        })
+        // Only one of several requeues counts.
+        let again = again.into_iter().chain(wait).min();
+        Ok(again.map_or_else(Action::await_change, Action::requeue))
     }
 
     /// Finds out what became of children that the watch does not report: they are gone, or lost their label.
@@ -328,15 +327,16 @@ impl<R: Reconciler> Scope<R> {
                 (CallResult::Found(found), again, None)
             }
             Err(Error::Invalid(invalid)) => {
-                (CallResult::Invalid(ReconcileProblem::invalid(invalid)), None, None)
+                (CallResult::Invalid(ReconcileProblem::invalid(invalid)), Some(NEVER), None)
             }
             Err(error) => {
                 let failures = self.model.history(&input.key, |history| history.failures()) + 1;
                 let problem = ReconcileProblem::failed("ExternalFailed", &error);
                 let mut error = ReconcileError::of_method("reconcile_external", error);
                 let after = self.retry(&error, failures);
-                error.decide(after.map_or_else(Action::await_change, Action::requeue));
-                (CallResult::Failed(problem), Some(after.unwrap_or(NEVER)), Some(error))
+                let after = after.unwrap_or(NEVER);
+                error.decide(after);
+                (CallResult::Failed(problem), Some(after), Some(error))
             }
         };
         let until = again.map(|again| Instant::now() + again);
@@ -501,17 +501,17 @@ impl<R: Reconciler> Scope<R> {
         }
     }
 
-    /// Writes status and events, and returns when to reconcile again.
+    /// Writes status and events, and returns after which time to reconcile again.
     async fn report(
         &self,
         input: &ReconcileInput<R>,
         done: &[(PlannedStep, StepOutcome)],
         problem: Option<ReconcileProblem>,
         stored: &Arc<Stored<R::Object>>,
-    ) -> Result<Action, ReconcileError> {
+    ) -> Result<Option<Duration>, ReconcileError> {
         let (shared, reconciler) = (&self.shared, &self.shared.reconciler);
         // Read again: the responses to the writes are part of the status.
-        let Some(mut seen) = self.read(stored) else { return Ok(Action::requeue(Duration::ZERO)) };
+        let Some(mut seen) = self.read(stored) else { return Ok(Some(Duration::ZERO)) };
         seen.observed.problem = problem;
         seen.observed.external = input.observed.external.clone();
         let mut after = reconciler.status(&seen.object, &seen.observed);
@@ -557,9 +557,9 @@ impl<R: Reconciler> Scope<R> {
         });
         // The watch events of what a response contained will look like echoes of own writes.
         if outdated || unblocked {
-            return Ok(Action::requeue(Duration::ZERO));
+            return Ok(Some(Duration::ZERO));
         }
-        Ok(wait.map_or_else(Action::await_change, Action::requeue))
+        Ok(wait)
     }
 
     /// Writes a status and events as far as they are due; returns when the status is, and whether a response contained what
@@ -590,8 +590,13 @@ impl<R: Reconciler> Scope<R> {
             StatusDue::Never => (None, false),
             StatusDue::After(wait) => (Some(wait), false),
             StatusDue::Now => {
-                let written = shared.status_writer().write(key, seen, after, &self.model).await?;
-                (None, written.is_outdated())
+                let hold = self.model.hold(key);
+                let written = shared.status_writer().write(key, seen, after, &self.model).await;
+                let changed = hold.release();
+                if changed && written.is_err() {
+                    self.model.history(key, |history| history.again_within(Some(Duration::ZERO)));
+                }
+                (None, written?.is_outdated() || changed)
             }
         })
     }
@@ -601,7 +606,7 @@ impl<R: Reconciler> Scope<R> {
         &self,
         stored: &Stored<R::Object>,
         problem: &ReconcileProblem,
-    ) -> Result<Action, ReconcileError> {
+    ) -> Result<Option<Duration>, ReconcileError> {
         let read = stored.status::<R::Status>();
         let generation = stored.meta().generation;
         let mut draft = Draft::new(read.clone().unwrap_or_default(), generation, Timestamp::now());
@@ -611,10 +616,7 @@ impl<R: Reconciler> Scope<R> {
         let key = Key::from(stored.meta());
         let (wait, outdated) =
             self.write_report(&key, stored, read.as_ref(), &after, Some(problem), Vec::new()).await?;
-        if outdated {
-            return Ok(Action::requeue(Duration::ZERO));
-        }
-        Ok(wait.map_or_else(Action::await_change, Action::requeue))
+        Ok(if outdated { Some(Duration::ZERO) } else { wait })
     }
 
     async fn report_panic(&self, stored: &Arc<Stored<R::Object>>, error: &ReconcileError) {
@@ -622,7 +624,9 @@ impl<R: Reconciler> Scope<R> {
         let problem = ReconcileProblem::failed("ReconcilePanicked", error);
         tracing::error!(%error, "the reconciler panicked");
         let reported = AssertUnwindSafe(self.report_problem(&newest, &problem)).catch_unwind().await;
-        if !matches!(reported, Ok(Ok(_))) {
+        if let Ok(Ok(again)) = reported {
+            self.model.history(&Key::from(stored.meta()), |history| history.again_within(again));
+        } else {
             tracing::warn!("failed to report the panic");
         }
     }
@@ -634,7 +638,8 @@ impl<R: Reconciler> Scope<R> {
         problem: ReconcileProblem,
     ) -> Result<Action, ReconcileError> {
         if stored.meta().deletion_timestamp.is_none() {
-            return self.report_problem(stored, &problem).await;
+            let again = self.report_problem(stored, &problem).await?;
+            return Ok(again.map_or_else(Action::await_change, Action::requeue));
         }
         let Some(finalizer) = self.shared.finalizer().filter(|finalizer| finalizer.is_set(&**stored)) else {
             return Ok(Action::await_change());
@@ -731,21 +736,23 @@ impl<R: Reconciler> Scope<R> {
     /// Returns what follows a failure.
     pub(crate) fn after_failure(&self, object: &Stored<R::Object>, error: &ReconcileError) -> Action {
         let key = Key::from(object.meta());
-        let failures = self.model.history(&key, ReconcileHistory::failed);
-        let action = error.decided().unwrap_or_else(|| {
+        let (failures, again) =
+            self.model.history(&key, |history| (history.failed(), history.take_again().unwrap_or(NEVER)));
+        let wait = error.decided().unwrap_or_else(|| {
             if error.is_conflict() {
                 // The watch is about to report the write that caused the conflict.
                 let wait = backoff(failures, self.shared.random());
-                return Action::requeue(wait.min(Duration::from_millis(250)));
+                return wait.min(Duration::from_millis(250));
             }
-            let after = self.retry(error, failures);
-            after.map_or_else(Action::await_change, Action::requeue)
+            self.retry(error, failures).unwrap_or(NEVER)
         });
-        if action != Action::await_change() {
-            self.shared.metrics.retried();
-        }
         self.forget_if_deleted(&key);
-        action
+        let wait = wait.min(again);
+        if wait >= NEVER {
+            return Action::await_change();
+        }
+        self.shared.metrics.retried();
+        Action::requeue(wait)
     }
 
     /// Returns after which time the reconciler repeats what failed.

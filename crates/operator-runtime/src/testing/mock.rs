@@ -69,7 +69,7 @@ pub struct Fault {
     pub retry_after: Option<u32>,
     /// What happens to the store just before the failure.
     pub first: Option<fn(&mut MockStore)>,
-    /// There is no response at all.
+    /// There is no response at all, and the request is not handled.
     pub swallow: bool,
 }
 
@@ -713,7 +713,7 @@ impl MockStore {
         self.objects.iter().filter(move |((found, ..), _)| found == resource).map(|(_, object)| object)
     }
 
-    /// Changes an object and notifies the watches.
+    /// Changes an object and notifies the watches. Unlike [`MockApi::change`], it leaves `metadata.generation` as it is.
     pub fn edit(&mut self, resource: &str, name: &str, change: impl FnOnce(&mut Value)) {
         let mut object = self.objects[&self.key(resource, name)].clone();
         change(&mut object);
@@ -783,13 +783,26 @@ impl MockStore {
         };
         let swallowed = self.faults.iter().position(|fault| fault.swallow && fault.hits(verb, &path));
         if let Some(index) = swallowed {
-            self.faults.remove(index);
+            self.use_fault(index);
             self.calls.push(call(0));
             return None;
         }
         let answer = self.respond(verb, &path, query, body, shuffle);
         self.calls.push(call(answer.status().as_u16()));
         Some(answer)
+    }
+
+    /// Has a fault occur once, and returns it.
+    fn use_fault(&mut self, index: usize) -> Fault {
+        self.faults[index].times -= 1;
+        let fault = self.faults[index].clone();
+        if fault.times == 0 {
+            self.faults.remove(index);
+        }
+        if let Some(first) = fault.first {
+            first(self);
+        }
+        fault
     }
 
     fn respond(
@@ -806,14 +819,7 @@ impl MockStore {
         assert!(self.allows(verb, path), "no rule allows {verb} {}", path.resource);
         let fault = self.faults.iter().position(|fault| fault.hits(verb, path));
         if let Some(index) = fault {
-            self.faults[index].times -= 1;
-            let fault = self.faults[index].clone();
-            if fault.times == 0 {
-                self.faults.remove(index);
-            }
-            if let Some(first) = fault.first {
-                first(self);
-            }
+            let fault = self.use_fault(index);
             return failure(fault.code, fault.reason, fault.message, fault.retry_after);
         }
         let intercepted =
@@ -1127,6 +1133,24 @@ mod tests {
         let before = json!({"a": 1, "b": {"c": 2}, "list": list(&["x", "y"])});
         remove_unapplied(&mut target, &before, &json!({"b": {}, "list": list(&["y"])}));
         assert_eq!(target, json!({"b": {"other": 3}, "list": list(&["y", "z"])}));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn swallowed_requests_are_as_many_as_the_test_says() {
+        let timeout = Duration::from_secs(1);
+        let (api, client) = MockApi::start_with(MockOptions { timeout, ..MockOptions::default() });
+        let first: fn(&mut MockStore) = |store| {
+            let seen = store.all("configmaps").count();
+            store.put("configmaps", json!({"metadata": {"name": format!("seen-{seen}")}}));
+        };
+        let fault = Fault::new("get", "configmaps", 0, "");
+        api.fault(Fault { swallow: true, times: 2, first: Some(first), ..fault });
+        let configs: kube::Api<k8s_openapi::api::core::v1::ConfigMap> = kube::Api::default_namespaced(client);
+        let mut answers = Vec::new();
+        for _ in 0..3 {
+            answers.push(configs.get("seen-1").await.is_ok());
+        }
+        assert_eq!(answers, [false, false, true], "{:?}", api.calls());
     }
 
     #[tokio::test]

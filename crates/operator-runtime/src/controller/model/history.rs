@@ -15,6 +15,8 @@ use tokio::time::Instant;
 pub(crate) struct ReconcileHistory {
     /// Failures in a row.
     failures: u32,
+    /// After which time to reconcile again at the latest, although the reconcile failed.
+    again: Option<Duration>,
     status: StatusHistory,
     /// Events that have not been recorded yet.
     events: Vec<Event>,
@@ -40,6 +42,16 @@ impl ReconcileHistory {
     pub(crate) fn failed(&mut self) -> u32 {
         self.failures = self.failures.saturating_add(1);
         self.failures
+    }
+
+    /// Has a reconcile that fails be repeated after this time at the latest: a status is due, or the object has changed.
+    pub(crate) fn again_within(&mut self, time: Option<Duration>) {
+        self.again = time;
+    }
+
+    /// Returns after which time to repeat a reconcile that failed, at the latest.
+    pub(crate) fn take_again(&mut self) -> Option<Duration> {
+        self.again.take()
     }
 
     /// Returns how many reconciles have failed in a row.

@@ -105,6 +105,25 @@ pub(crate) struct Model<O: Object> {
     namespace: Option<String>,
 }
 
+/// An own write of an object that is under way.
+pub(crate) struct Hold<'a, O: Object> {
+    model: &'a Model<O>,
+    key: Key,
+}
+
+impl<O: Object> Hold<'_, O> {
+    /// The write has ended; returns whether the watch has reported something else in the meantime.
+    pub(crate) fn release(self) -> bool {
+        lock(&self.model.objects).release(&self.key)
+    }
+}
+
+impl<O: Object> Drop for Hold<'_, O> {
+    fn drop(&mut self) {
+        lock(&self.model.objects).release(&self.key);
+    }
+}
+
 impl<O: Object> Model<O> {
     pub(crate) fn new(
         store: Store<Stored<O>>,
@@ -176,6 +195,12 @@ impl<O: Object> Model<O> {
         let object = Arc::new(self.parse(response));
         lock(&self.objects).written(Arc::clone(&object));
         object
+    }
+
+    /// An own write of an object begins: the watch may report it before its response arrives.
+    pub(crate) fn hold(&self, key: &Key) -> Hold<'_, O> {
+        lock(&self.objects).hold(key);
+        Hold { model: self, key: key.clone() }
     }
 
     /// Forgets an object that was deleted during its reconcile: the watch has reported the deletion already.

@@ -21,6 +21,8 @@ struct ObjectRecord<O> {
     /// Why the spec could not be parsed.
     malformed: Option<String>,
     history: ReconcileHistory,
+    /// Whether an own write is under way, and the version that the watch has reported since it began, or 0.
+    hold: Option<u64>,
 }
 
 impl<O> Default for ObjectTable<O> {
@@ -31,7 +33,7 @@ impl<O> Default for ObjectTable<O> {
 
 impl<O> Default for ObjectRecord<O> {
     fn default() -> Self {
-        Self { response: None, malformed: None, history: ReconcileHistory::default() }
+        Self { response: None, malformed: None, history: ReconcileHistory::default(), hold: None }
     }
 }
 
@@ -65,6 +67,22 @@ impl<O: Resource> ObjectTable<O> {
         self.record(&key).response = Some((list, response));
     }
 
+    /// An own write begins: until [`ObjectTable::release`], what the watch reports may be its echo.
+    pub(crate) fn hold(&mut self, key: &Key) {
+        self.record(key).hold = Some(0);
+    }
+
+    /// An own write has ended; returns whether the watch has reported something else in the meantime.
+    pub(crate) fn release(&mut self, key: &Key) -> bool {
+        let Some(record) = self.records.get_mut(key) else { return false };
+        let Some(reported) = record.hold.take().filter(|version| *version > 0) else { return false };
+        let written = record.response.as_ref().and_then(|(_, response)| version_of(response.meta()));
+        if Some(reported) >= written {
+            record.response = None;
+        }
+        Some(reported) > written
+    }
+
     /// Returns the newer one of the stored object and of what a write returned.
     pub(crate) fn newest(&self, stored: &Arc<O>) -> Arc<O> {
         let record = self.records.get(&Key::from(stored.meta()));
@@ -79,7 +97,14 @@ impl<O: Resource> ObjectTable<O> {
     /// Records what the watch reported; returns false if that is the echo of an own write or older than one.
     pub(crate) fn reported(&mut self, object: &O) -> bool {
         let record = self.records.get_mut(&Key::from(object.meta()));
-        let Some(response) = record.map(|record| &mut record.response) else { return true };
+        let Some(record) = record else { return true };
+        if let Some(held) = &mut record.hold
+            && let Some(version) = version_of(object.meta())
+        {
+            *held = version;
+            return false;
+        }
+        let response = &mut record.response;
         let Some((_, written)) = &response else { return true };
         let (reported, known) = (version_of(object.meta()), version_of(written.meta()));
         let same = written.meta().uid == object.meta().uid;
@@ -137,6 +162,30 @@ mod tests {
 
     fn newest(objects: &ObjectTable<Cluster>, stored: &str) -> String {
         objects.newest(&at(stored)).metadata.resource_version.clone().unwrap()
+    }
+
+    #[test]
+    fn echo_that_precedes_the_response_is_not_a_change_either_and_others_are_not_lost() {
+        for (reported, changed) in [(&["105"][..], false), (&["104", "105"], false), (&["105", "106"], true)]
+        {
+            let mut objects = ObjectTable::<Cluster>::default();
+            let key = Key::from(at("100").meta());
+            objects.hold(&key);
+            for version in reported {
+                assert!(!objects.reported(&at(version)));
+            }
+            objects.written(at("105"));
+            assert_eq!(objects.release(&key), changed, "{reported:?}");
+            assert_eq!(objects.sizes()[1], ("responses", 0), "the watch has caught up");
+            assert!(objects.reported(&at("107")), "by somebody else");
+        }
+        // A write that fails.
+        let mut objects = ObjectTable::<Cluster>::default();
+        let key = Key::from(at("100").meta());
+        objects.hold(&key);
+        assert!(!objects.reported(&at("101")));
+        assert!(objects.release(&key));
+        assert!(!objects.release(&key), "only once");
     }
 
     #[test]
