@@ -505,6 +505,47 @@ mirror: {helm: {local: [{name: app, path: chart}]}}
 }
 
 #[test]
+fn charts_in_registries_are_mirrored_with_the_images_that_they_list() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published(directory);
+    push_image(directory, &source, "tools/chart:v1", 1000);
+    let blobs = directory.join("chart/blobs/sha256");
+    fs::create_dir_all(&blobs).unwrap();
+    let put = |media_type: &str, bytes: &str| {
+        let digest = oci_images::layout::sha256(bytes.as_bytes());
+        fs::write(blobs.join(digest.digest()), bytes).unwrap();
+        serde_json::json!({ "mediaType": media_type, "digest": digest.to_string(), "size": bytes.len() })
+    };
+    let annotations = serde_json::json!({ "artifacthub.io/images": "- {image: quay.io/tools/chart:v1}" });
+    let described = serde_json::json!({ "name": "app", "annotations": annotations }).to_string();
+    let config = put("application/vnd.cncf.helm.config.v1+json", &described);
+    let layer = put("application/vnd.cncf.helm.chart.content.v1.tar+gzip", "a chart");
+    let media_type = "application/vnd.oci.image.manifest.v1+json";
+    let manifest = serde_json::json!({
+        "schemaVersion": 2, "mediaType": media_type, "config": config, "layers": [layer],
+    });
+    let mut listed = put(media_type, &manifest.to_string());
+    listed["annotations"] =
+        serde_json::json!({ "org.opencontainers.image.ref.name": "quay.io/charts/app:1" });
+    let index = serde_json::json!({ "schemaVersion": 2, "manifests": [listed] });
+    fs::write(directory.join("chart/index.json"), index.to_string()).unwrap();
+    fs::write(directory.join("chart/oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#).unwrap();
+    let pushed = format!("{}/charts/app:1", source.address);
+    stdout(&run(directory, &["copy", "oci:chart", &pushed, "--plain-http"]));
+    stdout(&run(directory, &["mirror", "quay.io/charts/app:1", "--to", "oci:carried"]));
+    let target = Registry::start(two.path());
+    let to = format!("{}/m", target.address);
+    let mirror = ["mirror", "oci:carried", "--to", &to, "--plain-http"];
+    let shown = stdout(&run(directory, &mirror)).replace(&target.address, "TARGET");
+    assert_eq!(
+        shown,
+        "quay.io/charts/app:1=TARGET/m/charts/app:1\nquay.io/tools/chart:v1=TARGET/m/tools/chart:v1\n"
+    );
+    require_complete(directory, &mirror, 2);
+}
+
+#[test]
 fn configuration_of_oc_mirror_and_single_images_are_mirrored() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();

@@ -59,6 +59,20 @@ struct Opened {
     referrers: BTreeMap<String, Vec<String>>,
 }
 
+/// What is at a place.
+#[derive(Debug)]
+pub enum Content {
+    /// An image.
+    Image(Box<Image>),
+    /// Something else that is stored like an image, such as a Helm chart.
+    Artifact {
+        /// The media type of its configuration.
+        media_type: String,
+        /// Its configuration.
+        config: Vec<u8>,
+    },
+}
+
 /// What was copied for one image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -186,6 +200,36 @@ impl Transfer {
             Source::Layout { opened, name } => {
                 Ok(blocking(move || opened.layout.image(name.as_deref(), &Platform::default())).await?)
             }
+        }
+    }
+
+    /// Returns the image at `place` for the platform of this program, without the bytes of layers, or what else is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transfer::image`].
+    pub async fn content(&self, place: &ImageLocation) -> Result<Content, Error> {
+        let error = match self.image(place).await {
+            Ok(image) => return Ok(Content::Image(Box::new(image))),
+            Err(error @ (Error::Layout(_) | Error::Registry(registry::Error::Layout(_)))) => error,
+            Err(error) => return Err(error),
+        };
+        let source = self.source(place).await?;
+        let Ok(artifact) = source.artifact().await else { return Err(error) };
+        match artifact.blobs().last() {
+            Some(config)
+                if !artifact.is_index()
+                    && !layout::is_image_config(config.descriptor().media_type())
+                    && config.size() <= layout::DOCUMENT_LIMIT =>
+            {
+                let media_type = config.descriptor().media_type().to_string();
+                let config = match &source {
+                    Source::Registry(repository) => repository.fetch(config, &Progress::hidden()).await?,
+                    Source::Layout { .. } => config.clone(),
+                };
+                Ok(Content::Artifact { media_type, config: blocking(move || config.document()).await? })
+            }
+            _ => Err(error),
         }
     }
 

@@ -8,7 +8,7 @@ use oci_images::labels;
 use oci_images::layout::{Blob, Image, Platform};
 use oci_images::location::ImageLocation;
 use oci_images::registry::{Policy, Reference, Repository};
-use oci_images::transfer::Transfer;
+use oci_images::transfer::{self, Transfer};
 use tempfile::TempDir;
 
 use super::part::{self, FoundPackages, Selection};
@@ -203,8 +203,6 @@ impl Collector<'_> {
             if let (Some(policy), ImageLocation::Registry(_)) = (self.policy, place) {
                 self.runtime.get()?.block_on(self.transfer.require(place, policy))?;
             }
-            let image = self.image(place).with_context(|| format!("failed to read {reference}"))?;
-            let content = Content::of(&image, false)?;
             let name = match place {
                 ImageLocation::Registry(name) => Some(name.clone()),
                 ImageLocation::Directory(_, Some(name)) | ImageLocation::Archive(_, Some(name)) => {
@@ -215,6 +213,17 @@ impl Collector<'_> {
                 }
                 _ => None,
             };
+            let image = match self.content(place).with_context(|| format!("failed to read {reference}"))? {
+                transfer::Content::Image(image) => image,
+                transfer::Content::Artifact { media_type, config } => {
+                    let name = name.with_context(|| format!("{reference} has no name in a registry"))?;
+                    let (source, reason) = (place.clone(), "given as REF".to_owned());
+                    let own = Mirrored { reference: name, source, reason, content: Content::Image };
+                    found.insert(own.reference.to_string(), own);
+                    return self.add_chart(reference, &media_type, &config, found, problems).map(|()| false);
+                }
+            };
+            let content = Content::of(&image, false)?;
             if let Some(name) = &name {
                 let (source, reason) = (place.clone(), "given as REF".to_owned());
                 own = Some(Mirrored { reference: name.clone(), source, reason, content: content.clone() });
@@ -315,14 +324,35 @@ impl Collector<'_> {
             .with_context(|| format!("failed to read {reference}"))
     }
 
-    fn image(&self, place: &ImageLocation) -> Result<Image> {
+    fn content(&self, place: &ImageLocation) -> Result<transfer::Content> {
         Ok(match place {
             ImageLocation::DockerArchive(..) => {
                 let location = Location(place.clone());
-                self.runtime.get()?.block_on(location.open(&Platform::default(), self.registries))?.0
+                let opened =
+                    self.runtime.get()?.block_on(location.open(&Platform::default(), self.registries));
+                transfer::Content::Image(Box::new(opened?.0))
             }
-            place => self.runtime.get()?.block_on(self.transfer.image(place))?,
+            place => self.runtime.get()?.block_on(self.transfer.content(place))?,
         })
+    }
+
+    /// Adds the images that an artifact lists if it is a Helm chart.
+    fn add_chart(
+        &self,
+        reference: &str,
+        media_type: &str,
+        config: &[u8],
+        found: &mut Found,
+        problems: &mut Vec<Error>,
+    ) -> Result<()> {
+        if media_type != workloads::CHART {
+            return Ok(());
+        }
+        let used = workloads::images_of_config(config);
+        for Used { image, reason } in used.with_context(|| format!("failed to read {reference}"))? {
+            self.add_named(&image, &reason, found, problems)?;
+        }
+        Ok(())
     }
 
     /// Returns whether an image that is not a catalog is a bundle: by its labels, or by its files if it has no labels.
@@ -357,8 +387,10 @@ impl Collector<'_> {
                 continue;
             };
             let source = place.of_name(&name);
-            let image = self.image(&source).with_context(|| format!("failed to read {source}"))?;
-            let content = Content::of(&image, false)?;
+            let content = match self.content(&source).with_context(|| format!("failed to read {source}"))? {
+                transfer::Content::Image(image) => Content::of(&image, false)?,
+                transfer::Content::Artifact { .. } => Content::Image,
+            };
             let reason = format!("in {reference}");
             found.insert(
                 name_in_registry.to_string(),

@@ -83,6 +83,20 @@ pub(crate) fn images(reference: &str) -> Result<Option<Vec<Used>>> {
     }
 }
 
+/// The media type of the configuration of a chart in a registry.
+pub(crate) const CHART: &str = "application/vnd.cncf.helm.config.v1+json";
+
+/// Returns the images that a chart in a registry lists; its configuration has the fields of Chart.yaml.
+///
+/// # Errors
+/// The configuration is malformed.
+pub(crate) fn images_of_config(config: &[u8]) -> Result<Vec<Used>> {
+    let mut found = Vec::new();
+    // The chart itself is mirrored, whether it lists images or not.
+    chart(config, 1, &mut found)?;
+    Ok(found)
+}
+
 /// Returns the images of manifests.
 fn manifests(bytes: &[u8]) -> Result<Vec<Used>> {
     let parsed = kube_yaml::parse(bytes);
