@@ -20,7 +20,8 @@ fn requests_are_printed_with_verbose_and_nothing_but_results_with_quiet() {
     let quiet = run(directory, &[&push[..], &["--quiet"]].concat());
     assert_eq!(String::from_utf8_lossy(&quiet.stderr), "");
     assert!(stdout(&quiet).contains("@sha256:"));
-    let copied = run(directory, &["generate", "manifests", "--package", "a", "--kustomize-dir", "base", "-q"]);
+    let copied =
+        run(directory, &["generate", "manifests", "--package", "a", "--kustomize-dir", "base", "-q"]);
     let said = String::from_utf8_lossy(&copied.stderr).into_owned();
     assert!(said.lines().all(|line| line.starts_with("warning: ")) && !said.is_empty(), "{said}");
     let both = failure(&run(directory, &["validate", BUNDLE, "--quiet", "--verbose"]));

@@ -1,12 +1,13 @@
 //! `bundle-tool.toml`: which suites validate a project's bundles, what findings of a rule count as, and which findings are
-//! ignored at one place. `docs/bundle-tool.schema.json` describes the file to editors.
+//! ignored at one place. `docs/schemas/bundle-tool.json` describes the file to editors.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::ignores::{Ignore, UNREAD_INPUT};
+use super::ignores::Ignore;
 use super::profile::Profile;
+use super::rule::UNREAD_INPUT;
 use super::{Selection, all, find};
 use kube_yaml::Position;
 use kube_yaml::text::without_serde_terms;

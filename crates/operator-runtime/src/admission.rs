@@ -111,7 +111,8 @@ impl RequestExt for Request {
 
 fn parse_object<K: DeserializeOwned>(object: &DynamicObject) -> Result<K, Invalid> {
     let value = serde_json::to_value(object).map_err(Invalid::new)?;
-    serde_json::from_value(value).map_err(|error| Invalid::new(error.to_string()))
+    // With the path of the field, such as `spec.size: invalid type`.
+    serde_path_to_error::deserialize(value).map_err(Invalid::new)
 }
 
 fn spec_of(object: Option<&DynamicObject>) -> &Value {
