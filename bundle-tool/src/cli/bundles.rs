@@ -139,16 +139,14 @@ pub(crate) fn read(reference: &str, registries: &RegistryArgs, runtime: &SharedR
     }
 }
 
-/// Reads the bundle that a REF names, of which every manifest can be read.
+/// Reads the bundle that a REF names, of which every manifest can be read and is valid YAML.
 pub(crate) fn read_complete(
     reference: &str,
     registries: &RegistryArgs,
     runtime: &SharedRuntime,
 ) -> Result<Bundle> {
     let bundle = read(reference, registries, runtime)?;
-    if let Some((file, reason)) = bundle.unreadable() {
-        bail!("failed to read {} of {reference}: {reason}", file.path);
-    }
+    bundle.complete().with_context(|| format!("failed to read {reference}"))?;
     Ok(bundle)
 }
 

@@ -230,7 +230,7 @@ fn read(reference: &str, registries: &RegistryArgs, runtime: &SharedRuntime) -> 
         let manifests = disk::manifests::directory(path)?;
         olm_diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))
     } else {
-        olm_diff::Version::of_bundle(&bundles::read(reference, registries, runtime)?)
+        olm_diff::Version::of_bundle(&bundles::read_complete(reference, registries, runtime)?)
     };
     if version.is_empty() {
         bail!("{reference} contains neither a ClusterServiceVersion nor a CustomResourceDefinition");

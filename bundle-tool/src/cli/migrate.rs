@@ -234,6 +234,7 @@ impl Migrate {
     }
 
     fn of_bundle(&self, bundle: &Bundle) -> Result<Vec<Plan>> {
+        bundle.complete().with_context(|| format!("failed to read {}", self.target))?;
         let csv =
             bundle.csv().with_context(|| format!("{} contains no ClusterServiceVersion", self.target))?;
         if let Err(error) = csv.decode::<ClusterServiceVersion>() {

@@ -96,8 +96,15 @@ impl Render {
         }
         let runtime = SharedRuntime::default();
         let read = |reference: &String| {
-            read(reference, self.image.as_deref(), &self.rendering, &self.registries, &runtime)
-                .with_context(|| format!("failed to render {reference}"))
+            read(
+                reference,
+                self.image.as_deref(),
+                &self.rendering,
+                Invalid::Refused,
+                &self.registries,
+                &runtime,
+            )
+            .with_context(|| format!("failed to render {reference}"))
         };
         let rendered = match &*self.references {
             // Threads would take longer to start than most bundles take.
@@ -116,22 +123,35 @@ impl Render {
     }
 }
 
+/// What becomes of a bundle with manifests that are not valid YAML.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Invalid {
+    /// It is an error.
+    Refused,
+    /// The manifests are omitted, as by opm.
+    Omitted,
+}
+
 /// Returns the blobs of a bundle or a catalog.
 pub(crate) fn read(
     reference: &str,
     image: Option<&str>,
     rendering: &Rendering,
+    invalid: Invalid,
     registries: &RegistryArgs,
     runtime: &SharedRuntime,
 ) -> Result<Catalog> {
     let Some(location) = Location::of_image(reference)? else {
-        return read_directory(Path::new(reference), image, rendering);
+        return read_directory(Path::new(reference), image, rendering, invalid);
     };
     let contents = runtime.get()?.block_on(location.contents(registries))?;
     if contents.is_catalog() {
         return Ok(reader::blobs(reader::sources_in(contents.files)?, Limits::default())?);
     }
     let bundle = read::bundle::files(reference, &contents.into_bundle());
+    if invalid == Invalid::Refused {
+        bundle.complete()?;
+    }
     // The image of a bundle in a registry is its own.
     let pulled = location.registry().is_some().then(|| image_name(reference));
     let blob = rendering.blob(&bundle, image.or(pulled))?;
@@ -139,11 +159,19 @@ pub(crate) fn read(
 }
 
 /// The blobs of a bundle's or a catalog's directory.
-fn read_directory(path: &Path, image: Option<&str>, rendering: &Rendering) -> Result<Catalog> {
+fn read_directory(
+    path: &Path,
+    image: Option<&str>,
+    rendering: &Rendering,
+    invalid: Invalid,
+) -> Result<Catalog> {
     if path.join("manifests").is_dir() && path.join("metadata").is_dir() {
         let bundle = disk::bundle::directory(path)?;
         if let Some((file, reason)) = bundle.unreadable() {
             bail!("failed to read {}: {reason}", path.join(&file.path).display());
+        }
+        if invalid == Invalid::Refused {
+            bundle.complete()?;
         }
         let blob = rendering.blob(&bundle, image)?;
         return Ok(Catalog { bundles: vec![blob], ..Catalog::default() });

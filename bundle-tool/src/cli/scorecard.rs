@@ -122,7 +122,7 @@ impl Scorecard {
     pub(crate) fn run(self) -> Result<Exit> {
         self.connection.check_namespace()?;
         let runtime = SharedRuntime::default();
-        let bundle = bundles::read(&self.reference, &self.registries, &runtime)?;
+        let bundle = bundles::read_complete(&self.reference, &self.registries, &runtime)?;
         let config = match &self.config {
             Some(path) => {
                 let name = path.display().to_string();

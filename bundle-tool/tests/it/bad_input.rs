@@ -182,6 +182,66 @@ fn expressions_that_explode() {
     );
 }
 
+/// Copies the valid bundle to `bad` in a directory, with a manifest that is not valid YAML.
+fn with_invalid_manifest(directory: &Path) {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bundle");
+    for name in ["good", "bad"] {
+        for part in ["manifests", "metadata"] {
+            let to = directory.join(name).join(part);
+            fs::create_dir_all(&to).unwrap();
+            for entry in fs::read_dir(fixture.join(part)).unwrap() {
+                let entry = entry.unwrap();
+                fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+            }
+        }
+    }
+    fs::write(directory.join("bad/manifests/role.yaml"), "kind: Role\nrules: [\n").unwrap();
+    fs::create_dir(directory.join("catalog")).unwrap();
+    let package = "schema: olm.package\nname: gizmo-operator\ndefaultChannel: stable\n";
+    fs::write(directory.join("catalog/catalog.yaml"), package).unwrap();
+    fs::create_dir_all(directory.join("repository/operators")).unwrap();
+}
+
+#[test]
+fn commands_that_use_a_bundle_refuse_a_manifest_that_is_not_valid_yaml() {
+    let dir = tempfile::tempdir().unwrap();
+    with_invalid_manifest(dir.path());
+    let image = "quay.io/example/gizmo-bundle:v1.2.0";
+    let commands: [&[&str]; 12] = [
+        &["diff", "good", "bad"],
+        &["diff", "bad", "good"],
+        &["render", "bad"],
+        &["render", "good", "bad"],
+        &["render", "manifests", "bad"],
+        &["catalog", "add", "catalog", "bad", "--image", image],
+        &["catalog", "migrate", "bad", "--output-dir", "migrated"],
+        &["olm", "migrate", "./bad"],
+        &["scorecard", "bad"],
+        &["scorecard", "bad", "--list"],
+        &["push", "bundle", "bad", "oci:image"],
+        &["generate", "submission", "repository", "--bundle", "bad", "--reviewers", "ann"],
+    ];
+    for arguments in commands {
+        let mut command = Command::cargo_bin("bundle-tool").unwrap();
+        let output = command.current_dir(dir.path()).args(arguments).timeout(TIMEOUT).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
+        assert!(error.contains(": manifests/role.yaml:3:1: invalid YAML: "), "{arguments:?}: {error}");
+    }
+    let catalog = fs::read_to_string(dir.path().join("catalog/catalog.yaml")).unwrap();
+    assert!(!catalog.contains("olm.bundle"), "{catalog}");
+}
+
+#[test]
+fn opm_omits_a_manifest_that_is_not_valid_yaml() {
+    let dir = tempfile::tempdir().unwrap();
+    with_invalid_manifest(dir.path());
+    let mut command = Command::cargo_bin("bundle-tool").unwrap();
+    command.current_dir(dir.path()).args(["opm", "render", "bad"]).timeout(TIMEOUT).assert().success();
+}
+
 /// What the scanner of YAML takes for something of its own.
 const PIECES: [&[u8]; 28] = [
     b"a",

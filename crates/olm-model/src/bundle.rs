@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::file::{Content, File};
 use super::image::Images;
 use super::submission::RepositoryContext;
-use kube_yaml::{DecodeError, Decoded, Path, Position, Value};
+use kube_yaml::{DecodeError, Decoded, First, Path, Position, Value};
 
 /// The usual path of the annotations, within a bundle.
 pub const ANNOTATIONS_FILE: &str = "metadata/annotations.yaml";
@@ -60,6 +60,30 @@ pub fn is_installable(kind: &str) -> bool {
 pub fn is_namespaced(kind: &str) -> Option<bool> {
     INSTALLABLE_KINDS.iter().find(|(known, _)| *known == kind).map(|(_, namespaced)| *namespaced)
 }
+
+/// A file of a bundle that cannot be read, or is not valid YAML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadFile {
+    /// The path below the bundle's directory.
+    pub file: String,
+    /// Where the YAML is invalid; `None` if the file cannot be read.
+    pub position: Option<Position>,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl std::fmt::Display for BadFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.position {
+            Some(Position { line, column }) => {
+                write!(f, "{}:{line}:{column}: invalid YAML: {}", self.file, self.reason)
+            }
+            None => write!(f, "{}: {}", self.file, self.reason),
+        }
+    }
+}
+
+impl std::error::Error for BadFile {}
 
 /// A directory that should be a registry+v1 bundle.
 #[derive(Debug, Default)]
@@ -128,6 +152,25 @@ impl Bundle {
             Content::Unreadable(reason) => Some((file, reason.as_str())),
             _ => None,
         })
+    }
+
+    /// Checks that other tools can read all manifests, and `metadata/annotations.yaml`: what they skip is missing from
+    /// everything that is made from the bundle.
+    ///
+    /// # Errors
+    /// The first file that cannot be read, or whose first document is not valid YAML.
+    pub fn complete(&self) -> Result<(), BadFile> {
+        if let Some((file, reason)) = self.unreadable() {
+            return Err(BadFile { file: file.path.clone(), position: None, reason: reason.to_owned() });
+        }
+        let annotations = self.files.iter().filter(|file| file.path == ANNOTATIONS_FILE);
+        for file in self.manifests().chain(annotations) {
+            if let Content::Documents { error: Some(error), first: First::Unreadable, .. } = &file.content {
+                let position = Some(error.position);
+                return Err(BadFile { file: file.path.clone(), position, reason: error.message.clone() });
+            }
+        }
+        Ok(())
     }
 
     /// Returns the file that has this path in findings: one of the bundle, or its Dockerfile.

@@ -51,6 +51,7 @@ impl AvailableBundles {
             .par_iter()
             .map(|path| {
                 let bundle = disk::bundle::directory(path)?;
+                bundle.complete().with_context(|| format!("failed to read {}", path.display()))?;
                 Ok(key_of(&bundle).map(|key| (key, texts(olm_diff::Version::of_bundle(&bundle)))))
             })
             .collect::<Result<Vec<_>>>()?;

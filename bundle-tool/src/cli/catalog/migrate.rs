@@ -13,7 +13,7 @@ use crate::cli::exit::Exit;
 use crate::cli::format::OutputOption;
 use crate::cli::images::RegistryArgs;
 use crate::cli::lock::lock;
-use crate::cli::render::{self, Output};
+use crate::cli::render::{self, Invalid, Output};
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
 use crate::terminal::messages;
@@ -100,9 +100,15 @@ impl Migrate {
     fn copy(&self, to: &Path, rendering: &Rendering) -> Result<Exit> {
         check_target(Path::new(&self.catalog), to)?;
         let failed = || format!("failed to migrate {}", self.catalog);
-        let mut catalog =
-            render::read(&self.catalog, None, rendering, &self.registries, &SharedRuntime::default())
-                .with_context(failed)?;
+        let mut catalog = render::read(
+            &self.catalog,
+            None,
+            rendering,
+            Invalid::Refused,
+            &self.registries,
+            &SharedRuntime::default(),
+        )
+        .with_context(failed)?;
         rendering.apply(&mut catalog.bundles).with_context(failed)?;
         let extension = match self.format.output {
             Output::Json => "json",

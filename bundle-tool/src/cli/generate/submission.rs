@@ -82,6 +82,7 @@ impl Submission {
             Publishing::Catalogs { names: self.catalogs.clone(), by_version }
         };
         let bundle = disk::bundle::directory(&self.bundle)?;
+        bundle.complete().with_context(|| format!("failed to read {}", self.bundle.display()))?;
         let plan = |ci: Option<&serde_json::Value>| {
             olm_generate::submission(&bundle, &self.reviewers, &publishing, ci)
                 .with_context(|| format!("failed to prepare {} for submission", self.bundle.display()))

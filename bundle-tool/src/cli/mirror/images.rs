@@ -15,7 +15,7 @@ use super::part::{self, FoundPackages, Selection};
 use super::skip::Skip;
 use super::workloads::{self, Used};
 use crate::cli::images::{Location, RegistryArgs};
-use crate::cli::render;
+use crate::cli::render::{self, Invalid};
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
 use kube_yaml::text::excerpt;
@@ -320,7 +320,7 @@ impl Collector<'_> {
     }
 
     fn read(&self, reference: &str) -> Result<Catalog> {
-        render::read(reference, None, &Rendering::default(), self.registries, self.runtime)
+        render::read(reference, None, &Rendering::default(), Invalid::Omitted, self.registries, self.runtime)
             .with_context(|| format!("failed to read {reference}"))
     }
 

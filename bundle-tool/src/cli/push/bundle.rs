@@ -134,7 +134,13 @@ fn labels(bundle: &Bundle) -> Result<BTreeMap<String, String>> {
     for file in &bundle.files {
         match &file.content {
             Content::Documents { error: Some(error), .. } if file.is_manifest() || file.is_metadata() => {
-                bail!("{}:{}:{}: {}", file.path, error.position.line, error.position.column, error.message);
+                bail!(
+                    "{}:{}:{}: invalid YAML: {}",
+                    file.path,
+                    error.position.line,
+                    error.position.column,
+                    error.message
+                );
             }
             Content::Unreadable(reason) => bail!("{}: {reason}", file.path),
             Content::Documents { .. } | Content::Other => {}

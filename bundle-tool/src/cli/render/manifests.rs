@@ -93,7 +93,7 @@ impl RenderManifests {
                 "--certificates self-signed cannot be used with --output helm: a chart must not contain keys"
             );
         }
-        let bundle = bundles::read(&self.reference, &self.registries, &SharedRuntime::default())?;
+        let bundle = bundles::read_complete(&self.reference, &self.registries, &SharedRuntime::default())?;
         if bundle.csv().is_none() {
             return Err(manifests::Error::NoCsv).with_context(|| self.failed());
         }

@@ -33,6 +33,7 @@ pub(crate) fn is_on_disk(reference: &str) -> Result<bool> {
 impl Input {
     /// Reads a bundle.
     pub(crate) async fn read(reference: &str, registries: &RegistryArgs) -> Result<Self> {
+        let read = || format!("failed to read {reference}");
         let Some(location) = Location::of_image(reference)? else {
             let path = Path::new(reference);
             if !path.exists() {
@@ -41,9 +42,10 @@ impl Input {
                      image name with its registry"
                 );
             }
-            return Ok(Self::of_bundle(disk::bundle::directory(path)?));
+            let bundle = disk::bundle::directory(path)?;
+            bundle.complete().with_context(read)?;
+            return Ok(Self::of_bundle(bundle));
         };
-        let read = || format!("failed to read {reference}");
         let (mut image, repository) =
             location.open(&Platform::default(), registries).await.with_context(read)?;
         let pushed = match (location.registry(), repository) {
@@ -62,6 +64,7 @@ impl Input {
         }
         let labels = contents.labels.clone();
         let bundle = read::bundle::files(reference, &contents.into_bundle());
+        bundle.complete().with_context(read)?;
         same_labels(reference, &bundle, &labels)?;
         Ok(Self { bundle, image: pushed, built: Some(image) })
     }

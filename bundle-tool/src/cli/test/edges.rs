@@ -145,7 +145,9 @@ fn directories(roots: &[PathBuf]) -> Result<contents::Kept<PathBuf>> {
             bail!("{} contains no bundles: expected directories with manifests/", root.display());
         }
         for path in paths {
-            let bundle = bundles::directory(&path.display().to_string(), &Selection::default())?;
+            let name = path.display().to_string();
+            let bundle = bundles::directory(&name, &Selection::default())?;
+            bundle.complete().with_context(|| format!("failed to read {name}"))?;
             found.extend(edges::key_of(&bundle).map(|key| (key, path)));
         }
     }

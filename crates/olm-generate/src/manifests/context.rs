@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use olm_model::bundle::BadFile;
 use serde_json::{Map, Value, json};
 
 /// The maximum number of objects that are made: roles exist once for each watched namespace.
@@ -11,14 +12,9 @@ pub const MAX_OBJECTS: usize = 5000;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file of the bundle cannot be read.
-    #[error("failed to read {file}: {reason}")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// Why.
-        reason: String,
-    },
+    /// A file of the bundle cannot be read, or is not valid YAML.
+    #[error("failed to read the bundle: {0}")]
+    File(#[from] BadFile),
     /// There is no CSV.
     #[error("the bundle contains no ClusterServiceVersion in manifests/")]
     NoCsv,

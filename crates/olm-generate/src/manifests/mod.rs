@@ -77,9 +77,7 @@ fn supported_modes(names: &[&str]) -> String {
 /// # Errors
 /// The bundle cannot be read, does not support the install mode, or has something that only OLM can install.
 pub fn objects(bundle: &Bundle, options: &Options) -> Result<Manifests, Error> {
-    if let Some((file, reason)) = bundle.unreadable() {
-        return Err(Error::Unreadable { file: file.path.clone(), reason: reason.to_owned() });
-    }
+    bundle.complete()?;
     let csv = bundle.csv().ok_or(Error::NoCsv)?.root.to_json();
     check(&csv, options)?;
     let webhooks: Vec<_> = list(&csv, "/spec/webhookdefinitions").iter().collect();

@@ -13,7 +13,7 @@ use super::super::native::{Becomes, NativeCommand};
 use super::super::registries::registries;
 use super::super::{Status, log};
 use super::output::{Format, INSECURE};
-use crate::cli::render;
+use crate::cli::render::{self, Invalid};
 use crate::cli::rendering::{MigrateLevel, Rendering};
 use crate::cli::runtime::SharedRuntime;
 use olm_model::catalog::Catalog;
@@ -63,8 +63,9 @@ pub(crate) fn catalog(
         let failed = || format!("render reference {reference:?}");
         let image =
             template.map(|template| template.image(reference)).transpose().with_context(failed)?.flatten();
-        let mut found = render::read(reference, image.as_deref(), &rendering, &registries, &runtime)
-            .with_context(failed)?;
+        let mut found =
+            render::read(reference, image.as_deref(), &rendering, Invalid::Omitted, &registries, &runtime)
+                .with_context(failed)?;
         for bundle in &mut found.bundles {
             bundle.related_images.sort_by(|a, b| a.image.cmp(&b.image));
             // opm prints large properties last.
