@@ -95,8 +95,11 @@ pub(crate) fn targets(reference: &str) -> Result<Vec<ValidateInput>> {
             .chain(catalogs.into_iter().map(ValidateInput::Catalog))
             .collect(),
         Format::Catalog => vec![ValidateInput::Catalog(path.to_owned())],
-        Format::Archive => {
-            let location = Location::archive(path.into());
+        format @ (Format::Archive | Format::Layout) => {
+            let location = match format {
+                Format::Layout => Location::layout(path.into()),
+                _ => Location::archive(path.into()),
+            };
             vec![ValidateInput::Image { name: reference.to_owned(), location, _file: None }]
         }
         Format::Sqlite(database) => bail!(FormatError::Sqlite { path: database.display().to_string() }),

@@ -224,8 +224,11 @@ fn tree(json: &Json) -> Tree {
 fn read(reference: &str, registries: &RegistryArgs, runtime: &SharedRuntime) -> Result<olm_diff::Version> {
     let path = Path::new(reference);
     let version = if path.is_dir() && !path.join("manifests").is_dir() {
-        if format::of(path)? == Format::Catalog {
-            return Err(FormatError::CatalogAsBundle { path: reference.to_owned() }.into());
+        let shown = || reference.to_owned();
+        match format::of(path)? {
+            Format::Catalog => return Err(FormatError::CatalogAsBundle { path: shown() }.into()),
+            Format::Layout => return Err(FormatError::Layout { path: shown() }.into()),
+            _ => {}
         }
         let manifests = disk::manifests::directory(path)?;
         olm_diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))

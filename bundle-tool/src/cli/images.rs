@@ -147,6 +147,11 @@ impl Location {
         Ok(Self(text.parse()?))
     }
 
+    /// Returns the only image in an OCI layout.
+    pub(crate) fn layout(path: PathBuf) -> Self {
+        Self(ImageLocation::Directory(path, None))
+    }
+
     /// Returns the only image in an OCI archive.
     pub(crate) fn archive(path: PathBuf) -> Self {
         Self(ImageLocation::Archive(path, None))

@@ -82,7 +82,13 @@ impl MustGather {
         }
         warn_of(&skipped)?;
         if snapshot.is_empty() {
-            bail!("{} contains no objects of OLM, pods, deployments or events", directory.display());
+            let shown = directory.display();
+            if root.is_none() {
+                bail!(
+                    "{shown} is a file without objects of OLM, pods, deployments or events; unpack an archive, and pass its directory"
+                );
+            }
+            bail!("{shown} contains no objects of OLM, pods, deployments or events");
         }
         if !snapshot.is_observed() {
             bail!(

@@ -84,7 +84,7 @@ fn deprecations_are_added_changed_and_removed_in_place() {
         (&["--package", "gadget", "--message", "x"][..], "package `gadget` is not in the catalog"),
         (
             &["--package", "gizmo", "--channel", "slow", "--message", "x"],
-            "channel `slow` is not in package `gizmo`",
+            "channel `slow` is not in package `gizmo`: its channels are fast, stable",
         ),
         (&["--package", "gizmo", "--bundle", "x", "--message", "x"], "bundle `x` is not in package `gizmo`"),
         (&["--package", "gizmo", "--channel", "fast", "--undo"], "not deprecated"),
@@ -317,4 +317,13 @@ proptest! {
         let pruned = channel.with_entries(|entry| kept["p"].channels["c"].contains(entry.name.as_str()));
         prop_assert!(matches!(shape(&pruned), Shape::Whole(_)), "{:?}", shape(&pruned));
     }
+}
+
+#[test]
+fn a_catalog_without_blobs_is_a_warning() {
+    let scratch = tempfile::tempdir().unwrap();
+    fs::create_dir(scratch.path().join("c")).unwrap();
+    let output = tool(scratch.path(), &["validate", "c"]);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    assert_eq!(output.stderr, "warning: c contains no packages, channels or bundles\n");
 }

@@ -57,6 +57,47 @@ fn make_fifo(path: &Path) {
 }
 
 #[test]
+fn a_layout_or_an_archive_without_its_prefix_is_read_or_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    for arguments in [
+        ["push", "bundle", BUNDLE, "quay.io/example/bundle:v1", "--to", "oci:layout"].as_slice(),
+        &["copy", "oci:layout", "oci-archive:a.tar"],
+    ] {
+        let output = run(scratch.path(), arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for reference in ["layout", "a.tar"] {
+        assert_eq!(run(scratch.path(), &["validate", reference]).status.code(), Some(0), "{reference}");
+    }
+    let image = "quay.io/example/bundle:v1";
+    fs::create_dir(scratch.path().join("catalog")).unwrap();
+    fs::write(scratch.path().join("catalog/a.yaml"), "schema: olm.package\nname: gizmo-operator\n").unwrap();
+    for arguments in [
+        &["diff", "layout", BUNDLE][..],
+        &["diff", BUNDLE, "layout"],
+        &["render", "layout"],
+        &["render", "manifests", "layout"],
+        &["scorecard", "layout"],
+        &["catalog", "validate", "layout"],
+        &["catalog", "add", "catalog", "layout", "--image", image],
+        &["mirror", "layout", "--to", "oci:mirror"],
+    ] {
+        let error = error(scratch.path(), arguments);
+        assert!(error.contains("layout is an OCI layout: use `oci:layout`"), "{arguments:?}: {error}");
+    }
+    for arguments in [&["render", "a.tar"][..], &["catalog", "validate", "a.tar"]] {
+        let error = error(scratch.path(), arguments);
+        assert!(
+            error.contains("a.tar is an image archive: use `oci-archive:a.tar`"),
+            "{arguments:?}: {error}"
+        );
+    }
+    fs::create_dir(scratch.path().join("empty")).unwrap();
+    let error = error(scratch.path(), &["copy", "oci:empty", "oci:copy"]);
+    assert!(error.contains("empty is not a valid OCI layout: index.json is missing"), "{error}");
+}
+
+#[test]
 fn fifos_in_a_layout_or_as_an_archive_do_not_block() {
     let dir = tempfile::tempdir().unwrap();
     make_fifo(&dir.path().join("archive.tar"));

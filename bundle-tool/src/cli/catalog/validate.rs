@@ -15,7 +15,7 @@ use crate::cli::exit::{Exit, print_error};
 use crate::cli::images::RegistryArgs;
 use crate::cli::report::{ReportOptions, Run, print_errors};
 use crate::cli::settings::LevelOptions;
-use crate::terminal::{ERROR, stderr};
+use crate::terminal::{ERROR, WARNING, messages, stderr};
 use olm_catalog::validate;
 use olm_model::disk::file;
 use olm_model::kubernetes::Minor;
@@ -163,6 +163,14 @@ fn with_upgrades(
     Ok(report)
 }
 
+/// Warns of a catalog without any blob, which OLM and opm accept: a wrong path looks like this.
+fn warn_if_empty(report: &CatalogReport) -> Result<()> {
+    if report.packages.is_empty() && report.channels + report.bundles == 0 && report.findings.is_empty() {
+        writeln!(messages(), "{WARNING} {} contains no packages, channels or bundles", report.path)?;
+    }
+    Ok(())
+}
+
 /// Adds the lines that findings point at, unless their file cannot be read again.
 fn add_excerpts(root: Option<&Path>, report: &mut CatalogReport) {
     let Some(root) = root.filter(|root| root.exists()) else { return };
@@ -196,7 +204,10 @@ impl Validate {
                 None => Ok(validate(reference, root, sources, openshift, &selection)?),
             });
             match report.with_context(|| format!("failed to read {reference}")) {
-                Ok(report) => catalogs.push(report),
+                Ok(report) => {
+                    warn_if_empty(&report)?;
+                    catalogs.push(report);
+                }
                 Err(error) => {
                     print_error(&error)?;
                     unreadable

@@ -80,7 +80,12 @@ pub(crate) fn of_catalog(choice: &EdgeArgs<'_>, registries: &RegistryArgs) -> Re
     };
     let name = choice.channel.unwrap_or(&linked.package.default_channel);
     let Some(channel) = linked.channels.get(name) else {
-        bail!("channel `{name}` is not in package `{package}` of {}", choice.catalog);
+        let known: Vec<&str> = linked.channels.keys().copied().collect();
+        bail!(
+            "channel `{name}` is not in package `{package}` of {}: its channels are {}",
+            choice.catalog,
+            known.join(", ")
+        );
     };
     let directories = directories(choice.bundles)?;
     let place = |bundle: &str| -> Result<BundleSource> {

@@ -17,9 +17,15 @@ use super::writer::{DirectoryWriter, MARKER_NAME};
 /// # Errors
 ///
 /// [`Error::Read`] and [`Error::NotRegular`] if `index.json` cannot be read, [`Error::Outside`] if it is a link out of the
-/// directory, [`Error::TooLarge`] and [`Error::Malformed`] if it is not an index, or the layout has another version than 1.
+/// directory, [`Error::TooLarge`] and [`Error::Malformed`] if it is missing or not an index, or the layout has another version than 1.
 pub fn open_directory(path: &Path) -> Result<OciLayout, Error> {
-    let index = read_beneath(path, "index.json", INDEX_LIMIT)?;
+    let index = match read_beneath(path, "index.json", INDEX_LIMIT) {
+        Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound && path.is_dir() => {
+            let shown = path.display().to_string();
+            return Err(Error::malformed(shown, "OCI layout", "index.json is missing"));
+        }
+        index => index?,
+    };
     let marker = match read_beneath(path, MARKER_NAME, DOCUMENT_LIMIT) {
         Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => None,
         marker => Some(marker?),

@@ -56,7 +56,7 @@ impl From<FormatError> for CatalogError {
 /// Lists the files of the catalog at `root`, sorted by name; `root` may also be a single file.
 ///
 /// # Errors
-/// The directory is a bundle, it cannot be listed, or an `.indexignore` file cannot be read.
+/// The path is a bundle or an image, the directory cannot be listed, or an `.indexignore` file cannot be read.
 pub fn sources(root: &Path) -> Result<Vec<Source>, CatalogError> {
     sources_with(root, &Overlay::default())
 }
@@ -67,6 +67,7 @@ pub fn sources(root: &Path) -> Result<Vec<Source>, CatalogError> {
 /// As for [`sources`].
 pub fn sources_with(root: &Path, overlay: &Overlay) -> Result<Vec<Source>, CatalogError> {
     if root.is_file() {
+        format::require_catalog(root)?;
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let content = Content::Stream(Box::new(SingleFile(root.to_owned())));
         return Ok(vec![Source { name: name.as_ref().into(), content }]);

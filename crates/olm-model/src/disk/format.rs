@@ -40,6 +40,8 @@ pub enum Format {
     Sqlite(PathBuf),
     /// An image archive, which may be compressed.
     Archive,
+    /// The directory of an OCI layout.
+    Layout,
     /// A file of another kind.
     Other,
 }
@@ -65,6 +67,18 @@ pub enum FormatError {
     )]
     BundleAsCatalog {
         /// The path or the image.
+        path: String,
+    },
+    /// An OCI layout, read as a directory of manifests.
+    #[error("{path} is an OCI layout: use `oci:{path}`")]
+    Layout {
+        /// The directory.
+        path: String,
+    },
+    /// An image archive, read as a file of manifests.
+    #[error("{path} is an image archive: use `oci-archive:{path}`")]
+    Archive {
+        /// The file.
         path: String,
     },
     /// A repository, read as one bundle.
@@ -110,15 +124,22 @@ pub(crate) fn require_bundle(path: &Path) -> Result<(), FormatError> {
         Format::Catalog | Format::Repository { .. } => Err(FormatError::CatalogAsBundle { path: shown() }),
         Format::PackageManifests => Err(FormatError::PackageManifests { path: shown() }),
         Format::Sqlite(database) => Err(FormatError::Sqlite { path: database.display().to_string() }),
+        Format::Layout => Err(FormatError::Layout { path: shown() }),
         Format::Bundle | Format::Archive | Format::Other => Ok(()),
     }
 }
 
-/// Checks that a directory is not a bundle.
+/// Checks that a path is neither a bundle nor an image.
 ///
 /// # Errors
-/// The directory has all parts of a bundle and no blob of a catalog, or cannot be listed.
+/// The directory has all parts of a bundle and no blob of a catalog, or cannot be listed, or the path is an OCI layout or an archive.
 pub(crate) fn require_catalog(path: &Path) -> Result<(), FormatError> {
+    if is_layout(path) {
+        return Err(FormatError::Layout { path: path.display().to_string() });
+    }
+    if path.is_file() && of_file(path) == Format::Archive {
+        return Err(FormatError::Archive { path: path.display().to_string() });
+    }
     let has_parts = path.join("manifests").is_dir() && path.join("metadata").is_dir();
     if has_parts && !is_catalog(path)? {
         return Err(FormatError::BundleAsCatalog { path: path.display().to_string() });
@@ -211,6 +232,9 @@ pub fn of(path: &Path) -> Result<Format, WalkError> {
     if is_bundle(path) {
         return Ok(Format::Bundle);
     }
+    if is_layout(path) {
+        return Ok(Format::Layout);
+    }
     let below = |directory: &Path| {
         walk(directory, Options { max_depth: 1, max_entries: MAX_ENTRIES, ..Options::default() })
     };
@@ -260,6 +284,11 @@ pub fn bundles_in(path: &Path) -> Result<Vec<PathBuf>, WalkError> {
     }
     found.sort();
     Ok(found)
+}
+
+/// Returns whether a directory is an OCI layout.
+fn is_layout(path: &Path) -> bool {
+    path.join("oci-layout").is_file() && path.join("index.json").is_file()
 }
 
 /// Returns whether a directory has the directories of a bundle.
