@@ -4,7 +4,7 @@
 //! where they are not wanted.
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal as _, Stderr, StderrLock, Stdout, Write};
+use std::io::{self, IsTerminal as _, StderrLock, Stdout, Write};
 use std::sync::OnceLock;
 
 use anstream::stream::RawStream;
@@ -47,14 +47,14 @@ pub(crate) fn stdout() -> AutoStream<Stdout> {
 }
 
 /// Standard error for errors, warnings and questions, without colors where they are not wanted.
-pub(crate) fn stderr() -> AutoStream<Stderr> {
-    anstream::stderr()
+pub(crate) fn stderr() -> AutoStream<StderrLock<'static>> {
+    anstream::stderr().lock()
 }
 
 /// Standard error for notes, progress and what was done, without colors where they are not wanted. With `--quiet`, nothing of it is
 /// printed.
 pub(crate) fn messages() -> Messages {
-    Messages((verbosity() > Verbosity::Quiet).then(|| anstream::stderr().lock()))
+    Messages((verbosity() > Verbosity::Quiet).then(stderr))
 }
 
 /// Returns whether the progress of long work is drawn: on a terminal, without `--quiet`.

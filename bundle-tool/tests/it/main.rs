@@ -19,6 +19,7 @@ mod copy;
 mod diff;
 mod docs;
 mod dropin;
+mod first_use;
 mod fix;
 mod fix_catalog;
 mod generate;

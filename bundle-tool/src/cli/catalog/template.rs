@@ -226,6 +226,9 @@ impl TemplateCommand {
         if let Some(unused) = given.keys().find(|image| !images.contains(**image)) {
             bail!("--bundle {unused}: the template does not contain this image");
         }
+        if images.contains("") {
+            bail!("a bundle of the template has an empty `image`: set it to the bundle's image");
+        }
         let runtime = SharedRuntime::default();
         let mut bundles = Bundles::new();
         for &image in images {
