@@ -69,6 +69,8 @@ async function open(files, name, { keeps = false } = {}) {
       subjects.push(subject);
     }
     const again = subjects.find((subject) => subject.name === before);
+    // The error of what was dropped before.
+    $("dialog").close();
     await select(again ?? subjects[next], { keeps });
     status(found.length > MAX_SUBJECTS ? `Only the first ${MAX_SUBJECTS} of ${found.length} bundles are open.` : "");
   } catch (error) {
@@ -92,10 +94,14 @@ async function select(subject, { keeps = false } = {}) {
   $("subject-label").hidden = subjects.length < 2;
   tabs();
   report = null;
-  await validate();
-  const findings = visible();
   const wanted = path !== undefined && subject.files.has(path) ? path : undefined;
-  openFile(wanted ?? findings.find((finding) => subject.files.has(finding.file))?.file ?? mainFile(subject));
+  const first = wanted ?? mainFile(subject);
+  const before = edits;
+  // At once, so that the editor never shows a file of another bundle.
+  openFile(first);
+  await validate();
+  if (wanted !== undefined || subject !== current || subject.path !== first || edits !== before) return;
+  openFile(visible().find((finding) => subject.files.has(finding.file))?.file);
 }
 
 function mainFile(subject) {
@@ -107,6 +113,10 @@ function mainFile(subject) {
 
 let isValidating = false;
 let isOutdated = false;
+/** How often files were edited; a report knows how often they had been. */
+let edits = 0;
+/** The bundle and the path that the editor shows. */
+let opened = null;
 
 /** Validates what is open. While a validation runs, only the newest state waits. */
 async function validate() {
@@ -115,41 +125,47 @@ async function validate() {
     return;
   }
   isValidating = true;
-  try {
-    do {
-      isOutdated = false;
-      const subject = current;
+  do {
+    isOutdated = false;
+    const [subject, version] = [current, edits];
+    let next;
+    try {
       const { report: found, time } = await client.call("validate", subject.number, settings);
-      if (subject !== current) {
-        isOutdated = true;
-        continue;
-      }
       const [one] = subject.isCatalog ? found.catalogs : found.bundles;
       subject.title = one.name || subject.name;
-      report = { ...one, time, findings: one.findings.map((finding, index) => ({ ...finding, index })) };
-      show();
-    } while (isOutdated);
-  } catch (error) {
-    report = { findings: [], passed: false, error: error.message };
+      next = { ...one, time, findings: one.findings.map((finding, index) => ({ ...finding, index })) };
+    } catch (error) {
+      next = { findings: [], passed: false, error: error.message };
+    }
+    if (subject !== current) {
+      isOutdated = true;
+      continue;
+    }
+    report = { ...next, version };
     show();
-  } finally {
-    isValidating = false;
-  }
+  } while (isOutdated);
+  isValidating = false;
 }
 
 const RANK = { error: 0, warning: 1, info: 2 };
 const visible = () => (report?.findings ?? []).filter((finding) => !finding.ignored).sort((a, b) => RANK[a.severity] - RANK[b.severity] || a.index - b.index);
 
+const CHANGED = "The files have changed since they were validated: choose the fix again.";
+
 async function apply(method, ...args) {
-  const subject = current;
+  const [subject, before] = [current, edits];
+  // Fixes are numbered by the report.
+  if (report?.version !== before) return status(CHANGED);
   try {
     const changed = await client.call(method, subject.number, ...args);
+    if (edits !== before) return status(CHANGED);
+    edits += 1;
     for (const [path, text] of Object.entries(changed)) {
       subject.files.set(path, encoder.encode(text));
       subject.changed.add(path);
-      await client.call("set", subject.number, path, text);
-      if (path === subject.path) editor.replace(text);
+      if (opened?.subject === subject && opened.path === path) editor.replace(text);
     }
+    for (const [path, text] of Object.entries(changed)) await client.call("set", subject.number, path, text);
     status(`Changed ${Object.keys(changed).join(", ")}`);
     await validate();
     if (view !== "validate") render();
@@ -159,11 +175,12 @@ async function apply(method, ...args) {
 }
 
 async function edited(text) {
-  const subject = current;
-  subject.files.set(subject.path, encoder.encode(text));
-  subject.changed.add(subject.path);
+  const { subject, path } = opened;
+  edits += 1;
+  subject.files.set(path, encoder.encode(text));
+  subject.changed.add(path);
   try {
-    await client.call("set", subject.number, subject.path, text);
+    await client.call("set", subject.number, path, text);
   } catch {
     await send(subject).catch(() => {});
   }
@@ -190,6 +207,7 @@ function openFile(path, finding) {
   notText.hidden = text !== null;
   fill(notText, "This file is not text, or is too large to show.");
   if (text !== null) {
+    opened = { subject: current, path };
     editor.open(`${current.number}/${path}`, path, text);
     mark();
     if (finding?.line) editor.go(finding);

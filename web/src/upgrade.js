@@ -16,6 +16,7 @@ export function upgradeView(client, bundles, current, titleOf, pick) {
   const [from, to] = [choose("from", "From", others[0]), choose("to", "To", current)];
   const show = async () => {
     const [old, next] = [from, to].map((label) => Number(label.querySelector("select").value));
+    if (old === next) return fill(result, h("p", {}, "Choose two different bundles."));
     try {
       fill(result, difference(await client.call("compare", old, next)));
     } catch (error) {

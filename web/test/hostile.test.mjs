@@ -122,9 +122,9 @@ const anyOf = () => {
 hostile("alternatives within alternatives", () => ({ ...bundle(undefined, crd(anyOf())), "bundle-tool.toml": 'suites = ["all"]\n' }));
 hostile("alternatives that exceed the memory", () => ({ ...bundle(undefined, ...many(8, () => crd(anyOf()))), "bundle-tool.toml": 'suites = ["all"]\n' }), (text) => assert.match(text, /not validated (this is too large or too deep for a browser|stopped after)/));
 hostile("rules that take long are stopped", () => {
-  const sum = `(${many(200, () => "self.l").join("+")}).size()`;
+  const sum = many(200, () => "1").join("+");
   const rules = many(5000, (index) => ({ rule: `${sum} > ${index}` }));
-  return { ...bundle(undefined, ...many(4, () => crd({ type: "object", properties: { l: { type: "string" } }, "x-kubernetes-validations": rules }))), "bundle-tool.toml": 'suites = ["all"]\n' };
+  return { ...bundle(undefined, ...many(10, () => crd({ type: "object", properties: { l: { type: "string" } }, "x-kubernetes-validations": rules }))), "bundle-tool.toml": 'suites = ["all"]\n' };
 }, (text) => assert.match(text, /not validated stopped after 10 seconds/));
 hostile("lists of a hundred thousand entries", () => bundle(({ metadata, spec }) => {
   spec.customresourcedefinitions.owned = many(30_000, (index) => ({ name: `gizmos${index}.example.com`, kind: `Gizmo${index}`, version: "v1" }));
