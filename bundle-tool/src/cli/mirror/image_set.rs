@@ -16,6 +16,8 @@ use olm_model::version::Range;
 
 /// Maximum size of a configuration in bytes.
 const MAX_CONFIG: u64 = 4 << 20;
+/// Maximum number of entries of a list.
+const MAX_ITEMS: usize = 10_000;
 /// The version that is read.
 const API_VERSION: &str = "mirror.openshift.io/v2alpha1";
 
@@ -151,6 +153,7 @@ impl ImageSet {
 fn items<'j>(map: &'j Json, name: &str, at: &str) -> Result<&'j [Json]> {
     match &map[name] {
         Json::Null => Ok(&[]),
+        Json::Array(items) if items.len() > MAX_ITEMS => bail!("{at}{name}: more than {MAX_ITEMS} entries"),
         Json::Array(items) => match items.iter().enumerate().find(|(_, item)| !item.is_object()) {
             Some((index, item)) => {
                 bail!("{at}{name}[{index}]: expected a map, found {}", type_name(item))

@@ -12,7 +12,7 @@ use oci_images::transfer::{self, Transfer};
 use tempfile::TempDir;
 
 use super::part::{self, FoundPackages, Selection};
-use super::skip::Skip;
+use super::skip::Skips;
 use super::workloads::{self, Used};
 use crate::cli::images::{Location, RegistryArgs};
 use crate::cli::render::{self, Invalid};
@@ -115,7 +115,7 @@ pub(crate) struct Collector<'a> {
     pub(crate) registries: &'a RegistryArgs,
     pub(crate) transfer: &'a Transfer,
     pub(crate) runtime: &'a SharedRuntime,
-    pub(crate) skip: &'a [Skip],
+    pub(crate) skip: &'a Skips,
     /// What images that are read, such as catalogs, have to satisfy.
     pub(crate) policy: Option<&'a Policy>,
     /// Whether something that cannot be read is an error at once.
@@ -168,7 +168,7 @@ impl Collector<'_> {
             return Err(problems.swap_remove(0));
         }
         let images = found.into_values();
-        let images = images.filter(|image| !self.skips(&image.reference.to_string())).collect();
+        let images = images.filter(|image| !self.skip.contain(&image.reference.to_string())).collect();
         Ok(Collected { images, problems, scratch })
     }
 
@@ -301,7 +301,7 @@ impl Collector<'_> {
         found: &mut Found,
         problems: &mut Vec<Error>,
     ) -> Result<()> {
-        if self.skips(image) {
+        if self.skip.contain(image) {
             return Ok(());
         }
         match Mirrored::of_registry(image, reason, Content::Image) {
@@ -312,11 +312,6 @@ impl Collector<'_> {
             Err(error) => problems.push(error),
         }
         Ok(())
-    }
-
-    /// Returns whether an image is not mirrored.
-    fn skips(&self, image: &str) -> bool {
-        self.skip.iter().any(|skip| skip.matches(image))
     }
 
     fn read(&self, reference: &str) -> Result<Catalog> {

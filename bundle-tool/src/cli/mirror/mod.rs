@@ -32,7 +32,7 @@ use kube_yaml::text::{counted, printable, size};
 use olm_catalog::prune::Keep;
 use part::Selection;
 use plan::{Planned, Target};
-use skip::Skip;
+use skip::Skips;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -153,7 +153,7 @@ impl Mirror {
         };
         // Images that had to be built are in the scratch directories until they are copied.
         let Collected { images, problems, scratch: _scratch } = collector.collect(&wanted)?;
-        for unused in skip.iter().filter_map(Skip::unused) {
+        for unused in skip.unused() {
             writeln!(stderr(), "{WARNING} --skip {} matches no image", printable(unused))?;
         }
         if images.is_empty() && problems.is_empty() {
@@ -217,7 +217,7 @@ impl Mirror {
     }
 
     /// Returns what is mirrored, and what is not.
-    fn wanted(&self) -> Result<(Vec<Wanted>, Vec<Skip>)> {
+    fn wanted(&self) -> Result<(Vec<Wanted>, Skips)> {
         let defaults: BTreeMap<String, String> = self.default_channel.iter().cloned().collect();
         let selection =
             Selection { keep: self.keep.clone(), is_of_all: true, defaults, ..Selection::default() };
@@ -226,7 +226,7 @@ impl Mirror {
             .iter()
             .map(|reference| Wanted { reference: reference.clone(), selection: selection.clone() })
             .collect();
-        let mut skip: Vec<Skip> = self.skip.iter().cloned().map(Skip::new).collect();
+        let mut skip = self.skip.clone();
         if let Some(config) = &self.config {
             let set = ImageSet::read(config)?;
             for field in &set.ignored {
@@ -238,9 +238,9 @@ impl Mirror {
                 )?;
             }
             wanted.extend(set.wanted);
-            skip.extend(set.blocked.into_iter().map(Skip::new));
+            skip.extend(set.blocked);
         }
-        Ok((wanted, skip))
+        Ok((wanted, Skips::new(skip)))
     }
 
     /// Copies the images, a few at a time, and returns what failed.

@@ -1,40 +1,70 @@
 //! Images that are not mirrored.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 
 use oci_images::registry::Reference;
 
-/// A value of `--skip`, or a blocked image of a configuration: the name of an image, or a repository without a tag.
+/// The values of `--skip` and the blocked images of a configuration: names of images, and repositories without a tag.
+#[derive(Debug, Default)]
+pub(crate) struct Skips {
+    all: Vec<Skip>,
+    /// The numbers of the values, by their text.
+    by_text: HashMap<String, Vec<usize>>,
+    /// The numbers of those that are names, by registry and repository.
+    by_repository: HashMap<(String, String), Vec<usize>>,
+}
+
 #[derive(Debug)]
-pub(crate) struct Skip {
+struct Skip {
     text: String,
-    /// `None` if the value is not the name of an image. Bundles may contain such values, too.
-    name: Option<Reference>,
+    /// `None` for all images of the repository.
+    version: Option<String>,
     has_matched: Cell<bool>,
 }
 
-impl Skip {
-    pub(crate) fn new(text: String) -> Self {
-        Self { name: text.parse().ok(), text, has_matched: Cell::new(false) }
+impl Skips {
+    pub(crate) fn new(texts: impl IntoIterator<Item = String>) -> Self {
+        let mut skips = Self::default();
+        for text in texts {
+            let index = skips.all.len();
+            let mut version = None;
+            // Bundles may contain values that are not the name of an image, too.
+            if let Ok(name) = text.parse::<Reference>() {
+                let is_repository = name.tag().is_none() && name.digest().is_none();
+                version = (!is_repository).then(|| name.version().to_owned());
+                skips.by_repository.entry(repository_of(&name)).or_default().push(index);
+            }
+            skips.by_text.entry(text.clone()).or_default().push(index);
+            skips.all.push(Skip { text, version, has_matched: Cell::new(false) });
+        }
+        skips
     }
 
     /// Returns whether an image is skipped, under whichever name it is written: `nginx` is `docker.io/library/nginx`.
-    pub(crate) fn matches(&self, image: &str) -> bool {
-        let is_named = || {
-            let (Some(name), Ok(image)) = (&self.name, image.parse::<Reference>()) else { return false };
-            let is_repository = name.tag().is_none() && name.digest().is_none();
-            (name.registry(), name.repository()) == (image.registry(), image.repository())
-                && (is_repository || name.version() == image.version())
-        };
-        let is_match = self.text == image || is_named();
-        self.has_matched.set(self.has_matched.get() || is_match);
-        is_match
+    pub(crate) fn contain(&self, image: &str) -> bool {
+        let mut matching = self.by_text.get(image).cloned().unwrap_or_default();
+        if let Ok(image) = image.parse::<Reference>() {
+            let same = self.by_repository.get(&repository_of(&image)).into_iter().flatten().copied();
+            matching.extend(same.filter(|index| {
+                let version = &self.all[*index].version;
+                version.as_ref().is_none_or(|version| version == image.version())
+            }));
+        }
+        for index in &matching {
+            self.all[*index].has_matched.set(true);
+        }
+        !matching.is_empty()
     }
 
-    /// Returns the value if no image matched it.
-    pub(crate) fn unused(&self) -> Option<&str> {
-        (!self.has_matched.get()).then_some(self.text.as_str())
+    /// Returns the values that no image matched.
+    pub(crate) fn unused(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().filter(|skip| !skip.has_matched.get()).map(|skip| skip.text.as_str())
     }
+}
+
+fn repository_of(image: &Reference) -> (String, String) {
+    (image.registry().to_owned(), image.repository().to_owned())
 }
 
 #[cfg(test)]
@@ -55,9 +85,9 @@ mod tests {
             ("quay.io/a", "quay.io/a/b:v1", false),
             ("not an image", "not an image", true),
         ] {
-            let skip = Skip::new(skip.to_owned());
-            assert_eq!(skip.matches(image), expected, "{skip:?} {image}");
-            assert_eq!(skip.unused().is_none(), expected);
+            let skips = Skips::new([skip.to_owned()]);
+            assert_eq!(skips.contain(image), expected, "{skip} {image}");
+            assert_eq!(skips.unused().next().is_none(), expected);
         }
     }
 }
