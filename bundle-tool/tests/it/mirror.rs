@@ -690,15 +690,16 @@ struct Gate {
 
 struct GateState {
     requests: AtomicUsize,
-    /// The number of the request that is not forwarded.
-    held: AtomicUsize,
+    /// The numbers of the first and the last request that are not forwarded.
+    held: [AtomicUsize; 2],
     reached: Sender<()>,
 }
 
 impl Gate {
     fn new() -> Self {
         let (sender, reached) = channel();
-        let state = GateState { requests: 0.into(), held: usize::MAX.into(), reached: sender };
+        let state =
+            GateState { requests: 0.into(), held: [usize::MAX; 2].map(AtomicUsize::new), reached: sender };
         Self { state: Arc::new(state), reached }
     }
 
@@ -724,8 +725,11 @@ impl Gate {
                         let bytes = &buffer[..length];
                         for _ in bytes.windows(REQUEST.len()).filter(|window| *window == REQUEST) {
                             let number = state.requests.fetch_add(1, Ordering::SeqCst) + 1;
-                            if number == state.held.load(Ordering::SeqCst) {
-                                let _ = state.reached.send(());
+                            let [first, last] = [0, 1].map(|end| state.held[end].load(Ordering::SeqCst));
+                            if (first..=last).contains(&number) {
+                                if number == first {
+                                    let _ = state.reached.send(());
+                                }
                                 // Until the client gives up.
                                 let _ = std::io::copy(&mut client, &mut std::io::sink());
                                 return;
@@ -742,15 +746,21 @@ impl Gate {
         address
     }
 
-    /// Counts from 0 again, and holds the request with this number.
-    fn hold(&self, number: usize) {
+    /// Counts from 0 again, and holds the requests with these numbers.
+    fn hold(&self, [first, last]: [usize; 2]) {
         self.state.requests.store(0, Ordering::SeqCst);
-        self.state.held.store(number, Ordering::SeqCst);
+        self.state.held[0].store(first, Ordering::SeqCst);
+        self.state.held[1].store(last, Ordering::SeqCst);
+    }
+
+    /// Holds this request and all that follow it, so that no run ends.
+    fn hold_from(&self, number: usize) {
+        self.hold([number, usize::MAX]);
     }
 
     /// Counts from 0 again, and holds no request.
     fn open(&self) {
-        self.hold(usize::MAX);
+        self.hold([usize::MAX; 2]);
     }
 
     fn requests(&self) -> usize {
@@ -785,7 +795,7 @@ fn runs_that_are_killed_at_any_request_are_continued() {
         for number in 1..=10 {
             let to = to(number);
             let mirror = ["mirror", CATALOG, "--to", &to, "--plain-http"];
-            gate.hold(all * number / 10 - 1);
+            gate.hold_from(all * number / 10 - 1);
             let mut child = start(directory, &mirror);
             gate.wait();
             child.kill().unwrap();
@@ -813,13 +823,13 @@ fn stalled_and_interrupted_runs_end_and_are_continued() {
 
     let stalled = ["mirror", CATALOG, "--to", "oci-archive:stalled.tar", "--idle-timeout", "1s"];
     // A request that stalls is sent once more, which succeeds.
-    gate.hold(last);
+    gate.hold([last; 2]);
     stdout(&run(directory, &stalled));
     gate.wait();
     fs::remove_file(directory.join("stalled.tar")).unwrap();
 
     let interrupted = ["mirror", CATALOG, "--to", "oci-archive:interrupted.tar"];
-    gate.hold(last);
+    gate.hold_from(last);
     let child = start(directory, &interrupted);
     gate.wait();
     send_signal(&child, Signal::INT);
@@ -845,7 +855,7 @@ fn two_runs_into_one_layout_keep_the_images_of_both() {
     // The first run has opened the layout when the second one starts.
     gate.open();
     stdout(&run(directory, &["mirror", &names[0], "--to", "oci:first"]));
-    gate.hold(gate.requests());
+    gate.hold_from(gate.requests());
     let first = start(directory, &["mirror", &names[0], "--to", "oci:both", "--idle-timeout", "2s"]);
     gate.wait();
     gate.open();
