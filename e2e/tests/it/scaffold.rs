@@ -1,8 +1,8 @@
 //! Scaffolded operators are built, tested, bundled and validated; one is installed by OLM, if `KUBECONFIG` and `REGISTRY` name a
 //! cluster and a registry. Tests on a control plane run if the environment names its programs (docs/cookbook.md).
 //!
-//! They are built in the workspace's target directory with its lock file, so that dependencies are shared and nothing is
-//! downloaded.
+//! They are built with the workspace's lock file, so that nothing is downloaded, into one directory, so that dependencies are
+//! shared.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,12 @@ const MAX_TOOL_TIME: Duration = Duration::from_mins(1);
 
 fn root() -> Result<PathBuf> {
     Ok(fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?)
+}
+
+/// What projects are compiled into: not the workspace's own directory, because its configuration names another linker, so that
+/// each would replace libraries of the other, even while a test links them.
+fn target_directory() -> Result<PathBuf> {
+    Ok(root()?.join("target/scaffold"))
 }
 
 /// A directory for projects, which have nothing but what bundle-tool writes.
@@ -50,9 +56,9 @@ impl Directory {
             .args(["-euo", "pipefail", "-c", commands])
             .current_dir(directory)
             .env("PATH", path)
-            .env("CARGO_TARGET_DIR", root()?.join("target"))
+            .env("CARGO_TARGET_DIR", target_directory()?)
             .env("CARGO_NET_OFFLINE", "true")
-            // As in the workspace's profile: its dependencies are the project's.
+            // Less to write.
             .env("CARGO_PROFILE_DEV_DEBUG", "false")
             .env_remove("MAKEFLAGS")
             .env_remove("MAKELEVEL")
@@ -171,7 +177,7 @@ async fn the_guide_leads_from_an_empty_directory_to_an_operator_that_olm_install
     let (cluster, registry) = (Cluster::from_env().await?, Registry::from_env()?);
     let namespace = cluster.namespace_for("flights", "restricted").await?;
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-    let operator = root()?.join(format!("target/{target}/debug/flight-operator"));
+    let operator = target_directory()?.join(format!("{target}/debug/flight-operator"));
     let (image, operand) = (registry.image("flight-operator:e2e"), registry.image("flight-operand:e2e"));
     let ca = registry.ca_file.iter().map(|file| format!(" --ca-file {file}")).collect::<String>();
     let user = "--user 65532:65532";
