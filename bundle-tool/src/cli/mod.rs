@@ -173,7 +173,7 @@ fn other_tool(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
         && let Some(hint) = dropin::hint(&words)
     {
         // Names that look similar would only distract from it.
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::None);
+        error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     }
     error
