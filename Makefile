@@ -151,6 +151,15 @@ lint: musl ## Check format, clippy, documentation, and licenses and sources of d
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --log-level error check licenses bans sources; \
 	  else echo "cargo-deny is not installed (cargo install --locked cargo-deny); skipping the check of dependencies"; fi
 
+# The crates that other projects depend on, in which an incompatible change needs a new version.
+PUBLIC_CRATES := operator-runtime oci-images limited-http kubernetes-cel atomic-files
+.PHONY: public-api
+public-api: ## Check that the public API of the crates is compatible with the last release, or the version says that it is not
+	@release=$$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || { echo "there is no release to compare the public API with"; exit 0; }; \
+	if $(CARGO) semver-checks --version >/dev/null 2>&1; then \
+	  $(CARGO) semver-checks --baseline-rev "$$release" $(addprefix -p ,$(PUBLIC_CRATES)); \
+	else echo "cargo-semver-checks is not installed (cargo install --locked cargo-semver-checks); skipping the check of the public API"; fi
+
 # The crates that do no I/O: what reads, validates and generates also runs in a browser.
 WASM_CRATES := kube-yaml kubernetes-cel olm-model olm-rules olm-generate olm-catalog olm-diff olm-report olm-web
 .PHONY: wasm

@@ -13,7 +13,7 @@ fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
     if root.join("crates/operator-runtime").is_dir() {
-        for name in ["Cargo.toml", "LICENSE"] {
+        for name in ["CHANGELOG.md", "Cargo.toml", "LICENSE"] {
             files.push((name.to_owned(), root.join(name)));
         }
         for name in CRATES {

@@ -2,10 +2,14 @@
 
 use kube::runtime::utils::Backoff;
 use std::hash::{BuildHasher, RandomState};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// The longest wait between two attempts to watch: nothing is reconciled meanwhile.
 const MAX_WATCH_BACKOFF: Duration = Duration::from_secs(5);
+
+/// How long after an attempt another one is the first again.
+const RESET_AFTER: Duration = Duration::from_secs(20);
 
 /// Returns how long to wait after `failures` failures in a row: doubling from 200 ms to a minute, half of it random.
 #[must_use]
@@ -22,9 +26,13 @@ pub fn jittered(period: Duration, random: u64) -> Duration {
 }
 
 /// Waits between attempts to watch; at most five seconds, as nothing is reconciled meanwhile.
+///
+/// The wait grows while attempts follow each other, and starts again 20 seconds after the last one. A stream of events that resets
+/// it has no effect: kube's watcher returns `Event::Init` before each attempt to list, also if it fails every time.
 #[derive(Debug, Default)]
 pub struct WatchBackoff {
     failures: u32,
+    last: Option<Instant>,
     random: RandomState,
 }
 
@@ -32,15 +40,16 @@ impl Iterator for WatchBackoff {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        self.failures = self.failures.saturating_add(1);
-        Some(backoff(self.failures, self.random.hash_one(Instant::now())).min(MAX_WATCH_BACKOFF))
+        let now = Instant::now();
+        let follows = self.last.is_some_and(|last| now.saturating_duration_since(last) < RESET_AFTER);
+        self.failures = if follows { self.failures.saturating_add(1) } else { 1 };
+        self.last = Some(now);
+        Some(backoff(self.failures, self.random.hash_one(now)).min(MAX_WATCH_BACKOFF))
     }
 }
 
 impl Backoff for WatchBackoff {
-    fn reset(&mut self) {
-        self.failures = 0;
-    }
+    fn reset(&mut self) {}
 }
 
 #[cfg(test)]
@@ -55,6 +64,20 @@ mod tests {
             assert!((30_000..=60_000).contains(&backoff(u32::MAX, random).as_millis()));
         }
         assert_ne!(backoff(5, 1), backoff(5, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn watch_backoff_grows_although_the_stream_resets_it_and_starts_again_later() {
+        let mut waits = WatchBackoff::default();
+        let mut last = Duration::ZERO;
+        for _ in 0..10 {
+            last = waits.next().unwrap();
+            waits.reset();
+            tokio::time::sleep(last).await;
+        }
+        assert_eq!(last, MAX_WATCH_BACKOFF);
+        tokio::time::sleep(RESET_AFTER).await;
+        assert!(waits.next().unwrap() <= Duration::from_millis(200));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Conditions of a status: their schema, drafts that keep transition times, and a summary in one word.
 
-use crate::problem::ReconcileProblem;
+use crate::problem::{MAX_MESSAGE_CHARS, ReconcileProblem};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -15,9 +15,6 @@ pub const AVAILABLE: &str = "Available";
 pub const PROGRESSING: &str = "Progressing";
 /// Whether something prevents the object from reaching its desired state, or it is being deleted.
 pub const DEGRADED: &str = "Degraded";
-
-/// The longest message of a condition in characters; the API allows 32768, more than anybody reads.
-const MAX_MESSAGE_CHARS: usize = 1024;
 
 /// What a status has to implement: a few derives, and where its conditions are.
 ///

@@ -123,6 +123,7 @@ impl Recorder {
     pub fn record<O: Resource<DynamicType = ()>>(&self, object: &O, mut note: Event) {
         if let Some((end, _)) = note.message.char_indices().nth(MAX_NOTE_CHARS) {
             note.message.truncate(end);
+            note.message.shrink_to_fit();
         }
         let regarding = object.object_ref(&());
         let Some(uid) = regarding.uid.clone() else { return };

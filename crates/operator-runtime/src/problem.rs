@@ -1,13 +1,17 @@
 //! What prevents an object from reaching its desired state, as reason and message of a condition.
 
-use std::fmt::Display;
+use std::fmt::{Display, Write};
+
+/// The longest message of a problem, a condition or a log entry in characters; the API allows 32768 in a condition, more than
+/// anybody reads. An external system may answer with megabytes.
+pub(crate) const MAX_MESSAGE_CHARS: usize = 1024;
 
 /// What prevents an object from reaching its desired state, for its `Degraded` condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReconcileProblem {
     /// The condition's reason, in `CamelCase`.
     pub reason: String,
-    /// The condition's message.
+    /// The condition's message: [`ReconcileProblem::new`] keeps at most 1024 characters.
     pub message: String,
     /// Whether a retry may help although nothing changes.
     pub retry: bool,
@@ -17,7 +21,13 @@ impl ReconcileProblem {
     /// Returns a problem that is not retried; any text becomes a valid reason.
     #[must_use]
     pub fn new(reason: &str, message: impl Into<String>) -> Self {
-        Self { reason: reason_word(reason), message: message.into(), retry: false }
+        let message = message.into();
+        let message = match message.char_indices().nth(MAX_MESSAGE_CHARS) {
+            // A copy: cutting the original would keep its memory.
+            Some((end, _)) => message[..end].to_owned(),
+            None => message,
+        };
+        Self { reason: reason_word(reason), message, retry: false }
     }
 
     /// The spec is invalid.
@@ -27,7 +37,7 @@ impl ReconcileProblem {
 
     /// A method of the reconciler failed.
     pub(crate) fn failed(reason: &str, error: &(impl Display + ?Sized)) -> Self {
-        Self { retry: true, ..Self::new(reason, error.to_string()) }
+        Self { retry: true, ..Self::new(reason, shortened(error)) }
     }
 
     /// A child could not be written.
@@ -48,6 +58,27 @@ impl ReconcileProblem {
     }
 }
 
+/// Returns the beginning of a text: at most [`MAX_MESSAGE_CHARS`], whatever its length.
+pub(crate) fn shortened(text: &(impl Display + ?Sized)) -> String {
+    struct Beginning {
+        text: String,
+        left: usize,
+    }
+    impl Write for Beginning {
+        fn write_str(&mut self, more: &str) -> std::fmt::Result {
+            for character in more.chars() {
+                self.left = self.left.checked_sub(1).ok_or(std::fmt::Error)?;
+                self.text.push(character);
+            }
+            Ok(())
+        }
+    }
+    let mut beginning = Beginning { text: String::new(), left: MAX_MESSAGE_CHARS };
+    // It fails when it is full.
+    let _ = write!(beginning, "{text}");
+    beginning.text
+}
+
 /// Converts text to the form of a condition's reason: `[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?`.
 #[must_use]
 pub fn reason_word(text: &str) -> String {
@@ -58,6 +89,21 @@ pub fn reason_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_are_cut_and_keep_no_memory_of_the_rest() {
+        let long = "\u{e9}".repeat(10 << 20);
+        let problems = [
+            ReconcileProblem::new("Long", long.clone()),
+            ReconcileProblem::failed("Long", &long),
+            ReconcileProblem::invalid(long),
+        ];
+        for problem in problems {
+            assert_eq!(problem.message.chars().count(), MAX_MESSAGE_CHARS);
+            assert!(problem.message.capacity() < 8 * MAX_MESSAGE_CHARS, "{}", problem.message.capacity());
+        }
+        assert_eq!(ReconcileProblem::failed("Short", "as it is").message, "as it is");
+    }
 
     #[test]
     fn reasons_have_the_form_that_the_api_requires() {

@@ -5,9 +5,9 @@
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, Node, Secret, Service};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, ObjectMeta};
 use kube::api::{Api, ListParams};
-use kube::core::{Expression, Selector};
+use kube::core::{Expression, Selector, SelectorExt as _};
 use kube::runtime::controller::Action;
 use kube::runtime::{Controller, watcher};
 use kube::{Client, CustomResource, ResourceExt};
@@ -23,12 +23,13 @@ use operator_runtime::manager::serve::axum::routing::get;
 use operator_runtime::manager::{self, Manager};
 use operator_runtime::metrics::prometheus_client::metrics::counter::Counter;
 use operator_runtime::rbac::Rule;
-use operator_runtime::testing::{self, MockApi, Scenario, TestController, admission_review};
+use operator_runtime::testing::{self, Fault, MockApi, Scenario, TestController, admission_review};
 use operator_runtime::views::{Rollout, SecretData};
 use operator_runtime::{Identity, Operator, generate, workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -429,6 +430,29 @@ fn cache() -> Cache {
     cache
 }
 
+struct Report {
+    spec: ReportSpec,
+}
+
+struct ReportSpec {
+    sources: LabelSelector,
+}
+
+fn selector(report: &Report) -> Result<Selector, Invalid> {
+    let selector = report.spec.sources.clone();
+    selector.try_into().map_err(|error| Invalid::new(format!("spec.sources: {error}")))
+}
+
+#[test]
+fn selector_that_users_write_is_checked() {
+    let sources =
+        |value: Value| Report { spec: ReportSpec { sources: serde_json::from_value(value).unwrap() } };
+    let all = selector(&sources(json!({}))).unwrap();
+    assert!(all.matches(&BTreeMap::new()));
+    let invalid = selector(&sources(json!({"matchExpressions": [{"key": "k", "operator": "Near"}]})));
+    insta::assert_snapshot!(invalid.unwrap_err().message());
+}
+
 /// The lines of a text without indentation.
 fn lines(text: &str) -> String {
     text.lines().map(|line| line.trim().to_owned() + "\n").collect()
@@ -572,9 +596,10 @@ async fn mirrors_nodes_and_databases_do_what_the_cookbook_says() {
     };
     let first = uid(api);
     scenario.quiet().await;
-    let message =
-        "spec: Forbidden: updates to statefulset spec for fields other than 'replicas' are forbidden";
-    api.fault(testing::Fault { message, ..testing::Fault::new("patch", "statefulsets", 422, "Invalid") });
+    api.fault(Fault {
+        message: "spec: Forbidden: updates to statefulset spec for fields other than 'replicas' are forbidden",
+        ..Fault::new("patch", "statefulsets", 422, "Invalid")
+    });
     api.change("statefulsets", "team/d", |set| set["metadata"]["annotations"]["address"] = json!("other"));
     scenario.until("it is created again", |api| uid(api).is_string() && uid(api) != first).await;
     assert_eq!(address(api), "d.example.com");

@@ -61,7 +61,44 @@ fn all() -> Result<BTreeMap<String, String>, Error> {
         files.insert(format!("{DIRECTORY}/{path}"), text);
         files.insert(format!("{DIRECTORY}/{name}/LICENSE"), license.to_owned());
     }
+    let changes = source("CHANGELOG.md").ok_or(Error::NoRuntime)?;
+    let changes = changelog(changes, env!("CARGO_PKG_VERSION"), &revision(&files));
+    files.insert(format!("{DIRECTORY}/CHANGELOG.md"), changes);
     Ok(files)
+}
+
+/// Returns a digest of all copied files: the same sources have the same revision, whatever they were built from.
+fn revision(files: &BTreeMap<String, String>) -> String {
+    let mut all = String::new();
+    for (path, text) in files {
+        // Writing to a string does not fail.
+        let _ = writeln!(all, "{path} {}", digest(text.as_bytes()));
+    }
+    digest(all.as_bytes())
+}
+
+/// Returns the changelog of the copied crates: their items of that of the workspace, and which revision the copy is of.
+fn changelog(workspace: &str, version: &str, revision: &str) -> String {
+    let mut out = format!(
+        "# Changelog of operator-runtime\n\nThis directory is a copy of version {version} (revision {}), which `bundle-tool update` keeps \
+         up to date.\nThe revision is a digest of all files.\n",
+        revision.get(..12).unwrap_or(revision),
+    );
+    let is_copied = |item: &str| {
+        let name = item.strip_prefix("- `").and_then(|rest| rest.split_once('`'));
+        name.is_some_and(|(name, _)| SOURCES.iter().any(|(path, _)| path.starts_with(&format!("{name}/"))))
+    };
+    let mut copies = false;
+    for line in workspace.lines() {
+        if line.starts_with("## ") {
+            let _ = write!(out, "\n{line}\n\n");
+        }
+        copies = if line.starts_with("- ") { is_copied(line) } else { copies && line.starts_with("  ") };
+        if copies {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    out
 }
 
 /// Adds to `plan` how the copy in a project becomes `new`; `old` are the digests of what was written last. A file that was deleted
@@ -215,6 +252,21 @@ mod tests {
                 .contains("\n[target.'cfg(unix)'.dependencies]\nrustix = ")
         );
         insta::assert_snapshot!(files["runtime/operator-runtime/Cargo.toml"]);
+    }
+
+    #[test]
+    fn changelog_is_that_of_the_copied_crates_and_names_the_revision() {
+        let text = "# Changelog\n\n## 0.2.0\n\n### bundle-tool\n\n- Fixes:\n  more.\n\n### Crates\n\n- `operator-runtime`: one\n  \
+                    and more.\n- `oci-images`: two\n  and more.\n- `limited-http`: three\n\n## 0.1.0\n\n- `atomic-files`: four\n";
+        insta::assert_snapshot!(changelog(text, "0.3.0", &digest(b"sources")));
+        let files = all().unwrap();
+        let written = &files["runtime/CHANGELOG.md"];
+        assert!(written.contains("- `operator-runtime`: ") && !written.contains("oci-images"), "{written}");
+        let mut others = files.clone();
+        others.remove("runtime/CHANGELOG.md");
+        assert!(written.contains(&revision(&others)[..12]));
+        others.insert("runtime/operator-runtime/src/new.rs".to_owned(), String::new());
+        assert!(!written.contains(&revision(&others)[..12]), "every change is another revision");
     }
 
     fn followed(old: &Digests, there: &[(&str, &str)]) -> (Plan, Digests) {

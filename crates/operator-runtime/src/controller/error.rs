@@ -132,14 +132,15 @@ impl Failure<'_> {
     }
 
     /// Returns the time of [`Error::retry_after`] or, without one, of [`backoff`]: it doubles from 200 ms to a minute, and half of it
-    /// is random.
+    /// is random. A time of [`Error::retry_after`] of less than a second becomes a second if the attempts go on failing.
     #[must_use]
     pub fn delay(&self) -> Duration {
         let after = match self.error {
             ReconcileError::Reconciler { error, .. } => error.after(),
             _ => None,
         };
-        after.unwrap_or_else(|| backoff(self.attempts, self.random))
+        let backoff = backoff(self.attempts, self.random);
+        after.map_or(backoff, |after| after.max(backoff.min(Duration::from_secs(1))))
     }
 }
 

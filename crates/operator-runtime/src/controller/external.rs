@@ -27,7 +27,7 @@ impl<T> External<T> {
     /// Has the external system asked again after this time, and not earlier unless the object or what it refers to changes: the
     /// operator's own writes, drift of children and changes of related objects cause no further call.
     ///
-    /// Without it, the external system is asked in every reconcile.
+    /// Without it, the external system is asked in every reconcile. The time is at least 100 ms and at most a year.
     #[must_use]
     pub fn again_after(self, time: Duration) -> Self {
         Self { again: Some(time), ..self }
@@ -68,7 +68,7 @@ pub enum Cleanup {
 }
 
 impl Cleanup {
-    /// Returns that the deletion is under way.
+    /// Returns that the deletion is under way; `cleanup` is called again after at least 100 ms and at most a year.
     pub fn waiting(message: impl Into<String>, again_after: Duration) -> Self {
         Self::Waiting { message: message.into(), again_after }
     }

@@ -240,7 +240,7 @@ impl<S: Status, E> ObservedState<S, E> {
             uid: name.to_owned(),
             owner: None,
             digest: 0,
-            deleting: false,
+            deleting: None,
             unwatched: false,
             view: Some(view),
         };

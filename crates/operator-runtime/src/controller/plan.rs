@@ -72,13 +72,18 @@ pub(crate) fn plan(
 
 fn surplus_step(seen: &ObservedChild, uid: &str) -> ChildStep {
     let ours = seen.owner.as_ref().is_some_and(|owner| owner.uid == uid);
-    if ours && !seen.deleting { ChildStep::Delete { uid: seen.uid.clone() } } else { ChildStep::Keep }
+    if ours && seen.deleting.is_none() {
+        ChildStep::Delete { uid: seen.uid.clone() }
+    } else {
+        ChildStep::Keep
+    }
 }
 
 fn desired_step(kind: &str, digest: Option<u64>, seen: Option<&ObservedChild>, uid: &str) -> ChildStep {
     let Some(seen) = seen else { return ChildStep::Apply { ours: false } };
-    if seen.deleting {
-        return ChildStep::Blocked(format!("the previous {kind} of this name is still being deleted"));
+    if let Some(deletion) = &seen.deleting {
+        let waits = waits_for(&deletion.finalizers);
+        return ChildStep::Blocked(format!("the previous {kind} of this name is still being deleted{waits}"));
     }
     match &seen.owner {
         Some(owner) if owner.uid == uid && digest == Some(seen.digest) && !seen.unwatched => ChildStep::Keep,
@@ -87,6 +92,16 @@ fn desired_step(kind: &str, digest: Option<u64>, seen: Option<&ObservedChild>, u
         None => ChildStep::Apply { ours: true },
         Some(owner) if owner.uid == uid => ChildStep::Apply { ours: true },
         Some(_) => ChildStep::Blocked(format!("a {kind} of this name belongs to another object")),
+    }
+}
+
+/// Returns the end of a sentence about an object that is being deleted.
+fn waits_for(finalizers: &[String]) -> String {
+    let names = finalizers.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match finalizers.len() {
+        0 => String::new(),
+        1 => format!(": waiting for the finalizer {names}"),
+        _ => format!(": waiting for the finalizers {names}"),
     }
 }
 
@@ -100,10 +115,11 @@ fn kept_step(seen: Option<&ObservedChild>) -> ChildStep {
 mod tests {
     use super::*;
 
-    use crate::controller::model::Owner;
+    use crate::controller::model::{Deletion, Owner};
 
     fn seen(owner: Option<&str>, digest: u64, deleting: bool) -> ObservedChild {
         let owner = owner.map(|uid| Owner { uid: uid.into(), key: None });
+        let deleting = deleting.then(Box::<Deletion>::default);
         ObservedChild { uid: "d".into(), owner, digest, deleting, unwatched: false, view: None }
     }
 
@@ -131,6 +147,21 @@ mod tests {
     fn object_of_another_owner_or_one_being_deleted_blocks() {
         assert!(matches!(planned(Some(1), Some(&seen(Some("other"), 1, false))), ChildStep::Blocked(_)));
         assert!(matches!(planned(Some(1), Some(&seen(Some("me"), 1, true))), ChildStep::Blocked(_)));
+    }
+
+    #[test]
+    fn deletion_that_waits_names_the_finalizers() {
+        let waiting = |finalizers: &[&str]| {
+            let finalizers = finalizers.iter().map(ToString::to_string).collect();
+            let deleting = Some(Box::new(Deletion { finalizers }));
+            planned(Some(1), Some(&ObservedChild { deleting, ..seen(Some("me"), 1, false) }))
+        };
+        let blocked = |end: &str| {
+            ChildStep::Blocked(format!("the previous Service of this name is still being deleted{end}"))
+        };
+        assert_eq!(waiting(&[]), blocked(""));
+        assert_eq!(waiting(&["a.io/x"]), blocked(": waiting for the finalizer `a.io/x`"));
+        assert_eq!(waiting(&["a.io/x", "b"]), blocked(": waiting for the finalizers `a.io/x`, `b`"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Limits how often an external system is called, over all objects.
 
-use crate::lock::lock;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
 
 /// Limits how often an external system is called; clones share the limit.
@@ -37,15 +37,16 @@ impl RateLimit {
     }
 
     /// Waits until the next call may be made; callers are served in their order.
+    ///
+    /// A caller that gives up, as after [`Reconciler::EXTERNAL_TIMEOUT`](super::Reconciler::EXTERNAL_TIMEOUT), does not count as a
+    /// call. So choose a timeout that is longer than all objects that are reconciled at the same time may have to wait.
     pub async fn acquire(&self) {
-        let at = {
-            let mut next = lock(&self.next);
-            let now = Instant::now();
-            let due = next.map_or(now, |next| next.max(now));
-            *next = Some(due + self.interval);
-            due.checked_sub(self.burst).unwrap_or(now)
-        };
-        sleep_until(at).await;
+        // Held while waiting: the others wait in the order in which they came.
+        let mut next = self.next.lock().await;
+        let now = Instant::now();
+        let due = next.map_or(now, |next| next.max(now));
+        sleep_until(due.checked_sub(self.burst).unwrap_or(now)).await;
+        *next = Some(due + self.interval);
     }
 }
 
@@ -72,6 +73,19 @@ mod tests {
             times.push(start.elapsed().as_secs());
         }
         assert_eq!(times, [0, 0, 0, 1, 2]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn callers_that_give_up_delay_nobody_else() {
+        let limit = RateLimit::new(Duration::from_secs(10), 1);
+        let start = Instant::now();
+        limit.acquire().await;
+        for _ in 0..5 {
+            let given_up = tokio::time::timeout(Duration::from_secs(1), limit.acquire()).await;
+            assert!(given_up.is_err());
+        }
+        limit.acquire().await;
+        assert_eq!(start.elapsed().as_secs(), 10);
     }
 
     #[tokio::test(start_paused = true)]

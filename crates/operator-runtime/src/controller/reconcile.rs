@@ -8,7 +8,7 @@ use super::error::{Error, Failure, ReconcileError};
 use super::external::{CallResult, Cleanup, External, timed_out};
 use super::external_memo::{Input, Memos};
 use super::finalize::Finalizer;
-use super::model::{Model, ReconcileHistory, StatusDue};
+use super::model::{Model, ReconcileHistory, StatusDue, Unfollowed};
 use super::object::Key;
 use super::observed::Observed;
 use super::plan::{PlannedStep, plan};
@@ -24,7 +24,7 @@ use crate::context::Context;
 use crate::events::Event;
 use crate::lock::lock;
 use crate::metrics::{ControllerMetrics, ReconcileResult};
-use crate::problem::ReconcileProblem;
+use crate::problem::{ReconcileProblem, shortened};
 use futures::FutureExt;
 use futures::future::join;
 use jiff::Timestamp;
@@ -178,7 +178,7 @@ struct ReconcileInput<R: Reconciler> {
     object: Arc<R::Object>,
     observed: Observed<R>,
     /// A reference that cannot be followed.
-    unwatched: Option<String>,
+    unfollowed: Option<Unfollowed>,
 }
 
 impl<R: Reconciler> Scope<R> {
@@ -190,9 +190,9 @@ impl<R: Reconciler> Scope<R> {
     fn read(&self, stored: &Arc<Stored<R::Object>>) -> Option<ReconcileInput<R>> {
         let stored = self.model.newest(stored);
         let object = Arc::clone(stored.valid()?);
-        let (snapshot, unwatched) = self.model.observe(&stored);
+        let (snapshot, unfollowed) = self.model.observe(&stored);
         let observed = Observed::<R>::of(snapshot, &*object, self.shared.context.platform);
-        Some(ReconcileInput { key: Key::from(object.meta()), stored, object, observed, unwatched })
+        Some(ReconcileInput { key: Key::from(object.meta()), stored, object, observed, unfollowed })
     }
 
     /// Reconciles one object.
@@ -224,7 +224,7 @@ impl<R: Reconciler> Scope<R> {
                 ReconcileResult::of(action)
             }
             Err(error) => {
-                tracing::warn!(%error, "reconcile failed");
+                tracing::warn!(error = shortened(error), "reconcile failed");
                 ReconcileResult::Error
             }
         };
@@ -264,21 +264,24 @@ impl<R: Reconciler> Scope<R> {
             }
         }
 
-        let carried = match self.ask_external(&input).await {
-            (CallResult::Failed(problem), again, error) => {
-                ApplyOutcome { problem: Some(problem), error, wait: again, ..ApplyOutcome::default() }
-            }
-            (CallResult::Invalid(problem), ..) => {
-                ApplyOutcome { problem: Some(problem), ..ApplyOutcome::default() }
-            }
-            (CallResult::Found(found), again, _) => {
-                input.observed.external = External { again, ..found };
-                self.carry_out(&input).await?
-            }
+        let carried = match &input.unfollowed {
+            // What is merely unknown would be taken for missing.
+            Some(Unfollowed::Unreadable(_)) => ApplyOutcome::default(),
+            _ => match self.ask_external(&input).await {
+                (CallResult::Failed(problem), again, error) => {
+                    ApplyOutcome { problem: Some(problem), error, wait: again, ..ApplyOutcome::default() }
+                }
+                (CallResult::Invalid(problem), ..) => {
+                    ApplyOutcome { problem: Some(problem), ..ApplyOutcome::default() }
+                }
+                (CallResult::Found(found), again, _) => {
+                    input.observed.external = External { again, ..found };
+                    self.carry_out(&input).await?
+                }
+            },
         };
         let ApplyOutcome { done, bodies, problem, error, outdated, wait } = carried;
-        let unwatched = input.unwatched.clone();
-        let problem = problem.or_else(|| Some(ReconcileProblem::new("NamespaceNotWatched", unwatched?)));
+        let problem = problem.or_else(|| input.unfollowed.as_ref().map(Unfollowed::problem));
         let again = self.report(&input, &done, problem, stored).await?;
         if let Some(error) = error {
             self.model.history(&input.key, |history| history.again_within(again));
@@ -323,7 +326,7 @@ impl<R: Reconciler> Scope<R> {
         let result = tokio::time::timeout(R::EXTERNAL_TIMEOUT, call).await;
         let (result, again, error) = match result.unwrap_or_else(|_| Err(timed_out(R::EXTERNAL_TIMEOUT))) {
             Ok(found) => {
-                let again = found.again;
+                let again = found.again.map(within_limits);
                 (CallResult::Found(found), again, None)
             }
             Err(Error::Invalid(invalid)) => {
@@ -546,7 +549,8 @@ impl<R: Reconciler> Scope<R> {
                 new,
             )
             .await?;
-        let again = [seen.observed.external.again, reconciler.requeue(&seen.object, &seen.observed)];
+        let requeue = reconciler.requeue(&seen.object, &seen.observed).map(within_limits);
+        let again = [seen.observed.external.again, requeue];
         for again in again.into_iter().flatten() {
             wait = Some(wait.map_or(again, |wait| wait.min(again)));
         }
@@ -622,7 +626,7 @@ impl<R: Reconciler> Scope<R> {
     async fn report_panic(&self, stored: &Arc<Stored<R::Object>>, error: &ReconcileError) {
         let newest = self.model.newest(stored);
         let problem = ReconcileProblem::failed("ReconcilePanicked", error);
-        tracing::error!(%error, "the reconciler panicked");
+        tracing::error!(error = shortened(error), "the reconciler panicked");
         let reported = AssertUnwindSafe(self.report_problem(&newest, &problem)).catch_unwind().await;
         if let Ok(Ok(again)) = reported {
             self.model.history(&Key::from(stored.meta()), |history| history.again_within(again));
@@ -650,7 +654,7 @@ impl<R: Reconciler> Scope<R> {
                 finalizer.remove(&**stored, &self.model).await?;
                 Ok(Action::await_change())
             }
-            Ok(Cleanup::Waiting { again_after, .. }) => Ok(Action::requeue(again_after)),
+            Ok(Cleanup::Waiting { again_after, .. }) => Ok(Action::requeue(within_limits(again_after))),
             Err(error) => Err(ReconcileError::of_method("cleanup_malformed", error)),
         }
     }
@@ -662,7 +666,10 @@ impl<R: Reconciler> Scope<R> {
             return Ok(Action::await_change());
         };
         let (known, left) = self.model.history(&input.key, |history| history.cleanup(Instant::now()));
-        if !self.report_deletion(&input, known.clone()).await? {
+        // `cleanup` would take what is merely unknown for missing.
+        let unreadable = input.unfollowed.as_ref().filter(|why| matches!(why, Unfollowed::Unreadable(_)));
+        let known = unreadable.map(Unfollowed::problem).or(known);
+        if !self.report_deletion(&input, known).await? || unreadable.is_some() {
             return Ok(Action::await_change());
         }
         if let Some(left) = left {
@@ -680,6 +687,7 @@ impl<R: Reconciler> Scope<R> {
                 Ok(Action::await_change())
             }
             Ok(Cleanup::Waiting { message, again_after }) => {
+                let again_after = within_limits(again_after);
                 let problem = ReconcileProblem::new("Finalizing", message);
                 let until = Some(Instant::now() + again_after);
                 if self.model.history(&input.key, |history| history.cleanup_ended(&problem, until)) {
@@ -689,7 +697,7 @@ impl<R: Reconciler> Scope<R> {
             }
             Err(error) => {
                 let problem = ReconcileProblem::failed("CleanupFailed", &error);
-                let until = error.after().map(|after| Instant::now() + after);
+                let until = error.after().map(|after| Instant::now() + within_limits(after));
                 if self.model.history(&input.key, |history| history.cleanup_ended(&problem, until)) {
                     let note = Event::warning(&problem.reason, "Delete", &problem.message);
                     shared.context.recorder.record(&*input.object, note);
@@ -763,14 +771,19 @@ impl<R: Reconciler> Scope<R> {
             tracing::error!(panic = panic_message(&*panic), "`retry` panicked");
             Some(failure.delay())
         });
-        after.map(|after| after.clamp(MIN_RETRY, NEVER))
+        after.map(within_limits)
     }
 }
 
-/// The shortest time until a retry.
+/// The shortest time until an object is reconciled again because the reconciler asks for it, not because something changed.
 const MIN_RETRY: Duration = Duration::from_millis(100);
 /// Until something changes. (Timers end after two years.)
 const NEVER: Duration = Duration::from_hours(365 * 24);
+
+/// Returns a time that the reconciler returned, often what an external system answered, within the limits of timers and of sense.
+fn within_limits(time: Duration) -> Duration {
+    time.clamp(MIN_RETRY, NEVER)
+}
 
 /// Returns what a call ends with, or an error if it takes too long.
 async fn within<T>(limit: Duration, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {

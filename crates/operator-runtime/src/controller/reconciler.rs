@@ -105,7 +105,7 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
         changes.events()
     }
 
-    /// Returns after which time to reconcile an object again although nothing changes.
+    /// Returns after which time, at least 100 ms, to reconcile an object again although nothing changes.
     fn requeue(&self, _object: &Self::Object, _observed: &Observed<Self>) -> Option<Duration> {
         None
     }

@@ -17,6 +17,7 @@ use crate::context::{Context, Platform};
 use crate::identity::Identity;
 use crate::labels;
 use crate::lock::lock;
+use crate::problem::shortened;
 use futures::future::BoxFuture;
 use futures::{FutureExt, Stream, StreamExt, stream};
 use kube::Resource;
@@ -181,10 +182,10 @@ async fn run<R: Reconciler>(
         let references = Arc::clone(&references);
         lock(probe).push(Box::new(move || vec![("references", references.size())]));
     }
-    let (all_listed, references_listed) = watch::channel(false);
+    let (all_known, references_known) = watch::channel(false);
     let mut queues = Vec::new();
     for namespace in &scopes {
-        let parts = (Arc::clone(&references), references_listed.clone());
+        let parts = (Arc::clone(&references), references_known.clone());
         let (run, synced, queue) = scope(Arc::clone(&shared), namespace.clone(), parts, &launch, &mut tasks);
         runs.push(run);
         ready.extend(synced);
@@ -198,7 +199,7 @@ async fn run<R: Reconciler>(
     objects.start(stores, Arc::clone(&route));
     drop(queues);
 
-    let mut listed = Vec::new();
+    let (mut listed, mut known) = (Vec::new(), Vec::new());
     for (index, kind) in shared.info.declared.references.iter().enumerate() {
         let scopes = if kind.namespaced { scopes.as_slice() } else { &[None] };
         for namespace in scopes {
@@ -209,13 +210,28 @@ async fn run<R: Reconciler>(
                 config: config(),
                 sync_period: launch.sync_period,
             };
+            let (refused, when_refused) = oneshot::channel();
+            let mut first = Some(refused);
+            let refuse = {
+                let (references, scope) = (Arc::clone(&references), scope.clone());
+                move |reason: String| {
+                    references.refused(index, scope.as_deref(), reason);
+                    let _ = first.take().map(|first| first.send(()));
+                }
+            };
             let observe = move |event| references.event(index, scope.as_deref(), event);
-            listed.push(target.start(Arc::clone(&shared), &mut tasks, observe, move |key| route(&key)));
+            let add = move |key: Key| route(&key);
+            let when_listed = target.start(Arc::clone(&shared), &mut tasks, observe, refuse, add);
+            let when_listed = when_listed.map(drop).shared();
+            // A closed channel is one that was not used.
+            let when_refused = when_refused.map(|refused| refused.is_ok());
+            known.push(first_of(when_listed.clone(), when_refused));
+            listed.push(when_listed);
         }
     }
     tasks.spawn(async move {
-        futures::future::join_all(listed).await;
-        all_listed.send_replace(true);
+        futures::future::join_all(known).await;
+        all_known.send_replace(true);
         // The receivers wait for a change, not for the end.
         std::future::pending::<()>().await;
     });
@@ -224,8 +240,7 @@ async fn run<R: Reconciler>(
             // A watch ends only together with the whole controller.
             let _ = ready.await;
         }
-        let mut listed = references_listed.clone();
-        let _ = listed.wait_for(|listed| *listed).await;
+        futures::future::join_all(listed).await;
         tracing::info!(controller = launch.name, "caches synced");
         launch.synced.send_replace(true);
     };
@@ -272,7 +287,7 @@ impl<R: Reconciler> Queue<R> {
 fn scope<R: Reconciler>(
     shared: Arc<Shared<R>>,
     namespace: Option<String>,
-    (references, mut references_listed): (Arc<ReferenceModel<R::Object>>, watch::Receiver<bool>),
+    (references, mut references_known): (Arc<ReferenceModel<R::Object>>, watch::Receiver<bool>),
     launch: &ControllerSettings,
     tasks: &mut JoinSet<()>,
 ) -> (impl Future<Output = ()> + use<R>, Vec<oneshot::Receiver<()>>, Queue<R>) {
@@ -347,7 +362,7 @@ fn scope<R: Reconciler>(
         let mut stopped = stop.clone();
         let started = async {
             let _ = when_ready.await;
-            let _ = references_listed.wait_for(|listed| *listed).await;
+            let _ = references_known.wait_for(|known| *known).await;
             leads.wait_for(|leads| *leads).await.is_ok()
         };
         let leading = tokio::select! {
@@ -482,7 +497,20 @@ impl<R: Reconciler> ScopeWatches<'_, R> {
             sync_period: self.sync_period,
         };
         let queue = self.queue.clone();
-        self.ready.push(target.start(shared, self.tasks, observe, move |key| queue.add(key)));
+        self.ready.push(target.start(shared, self.tasks, observe, |_| {}, move |key| queue.add(key)));
+    }
+}
+
+/// Waits until everything is listed, or it is known that it cannot be.
+async fn first_of(listed: impl Future<Output = ()>, refused: impl Future<Output = bool>) {
+    let refused = async {
+        if !refused.await {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = listed => {}
+        () = refused => {}
     }
 }
 
@@ -495,12 +523,14 @@ struct WatchTarget {
 }
 
 impl WatchTarget {
-    /// Starts a task that watches; returns when everything has been listed.
+    /// Starts a task that watches; returns when everything has been listed. `refused` is called with the reason if the API server
+    /// forbids that or does not know the kind.
     fn start<R: Reconciler>(
         self,
         shared: Arc<Shared<R>>,
         tasks: &mut JoinSet<()>,
         mut observe: impl FnMut(Event<RawObject>) -> Vec<Key> + Send + 'static,
+        mut refused: impl FnMut(String) + Send + 'static,
         add: impl Fn(Key) + Send + 'static,
     ) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
@@ -520,6 +550,12 @@ impl WatchTarget {
                             Some(Ok(event)) => event,
                             Some(Err(error)) => {
                                 tracing::warn!(%error, kind, "a watch failed; retrying");
+                                if let watcher::Error::InitialListFailed(kube::Error::Api(status)) = &error
+                                    && (status.is_forbidden() || status.is_not_found())
+                                    && sender.is_some()
+                                {
+                                    refused(shortened(&status.message));
+                                }
                                 continue;
                             }
                             // The watch of kube-runtime has no end.

@@ -35,11 +35,17 @@ pub(crate) struct ObservedChild {
     /// applied: admission plugins may have changed it.
     pub(crate) digest: u64,
     /// Being deleted: it can only be created again once it is gone.
-    pub(crate) deleting: bool,
+    pub(crate) deleting: Option<Box<Deletion>>,
     /// The watch does not report it: it has lost its label, or is gone.
     pub(crate) unwatched: bool,
     /// What else the controller uses of the kind; `None` if it could not be parsed.
     pub(crate) view: Option<AnyView>,
+}
+
+/// What the deletion of an object waits for. Boxed, as few objects are being deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Deletion {
+    pub(crate) finalizers: Vec<String>,
 }
 
 impl ObservedChild {
@@ -251,7 +257,7 @@ impl ChildTable {
     /// Records that this controller deleted an object.
     pub(crate) fn deleted(&mut self, key: &Key, uid: &str) {
         if let Some(entry) = self.state.entries.get_mut(key).filter(|entry| entry.seen.uid == uid) {
-            Arc::make_mut(&mut entry.seen).deleting = true;
+            Arc::make_mut(&mut entry.seen).deleting.get_or_insert_default();
         }
     }
 
@@ -373,7 +379,11 @@ impl ChildConfig {
             uid: uid.to_owned(),
             owner: self.owners.owner(&object.metadata),
             digest: self.digest(state, &key, &object.metadata, content),
-            deleting: object.metadata.deletion_timestamp.is_some(),
+            deleting: object
+                .metadata
+                .deletion_timestamp
+                .is_some()
+                .then(|| Box::new(deletion(&object.metadata))),
             unwatched: false,
             view: view.ok(),
         });
@@ -389,6 +399,10 @@ impl ChildConfig {
             .insert(key, ChildEntry { version, list: state.lists, content: (generation, content), seen });
         affected
     }
+}
+
+fn deletion(metadata: &ObjectMeta) -> Deletion {
+    Deletion { finalizers: metadata.finalizers.clone().unwrap_or_default() }
 }
 
 impl Revision {
@@ -439,7 +453,7 @@ impl State {
     fn lose(&mut self, key: &Key, lost: &mut Vec<(Key, Key)>) -> Vec<Key> {
         let Some(entry) = self.entries.get_mut(key) else { return Vec::new() };
         let owner = entry.seen.owner.as_ref().and_then(|owner| owner.key.clone());
-        let Some(owner) = owner.filter(|_| !entry.seen.deleting) else { return self.remove(key) };
+        let Some(owner) = owner.filter(|_| entry.seen.deleting.is_none()) else { return self.remove(key) };
         Arc::make_mut(&mut entry.seen).unwatched = true;
         lost.push((key.clone(), owner));
         self.owners(key)

@@ -10,9 +10,9 @@ mod references;
 mod related;
 mod write_budget;
 
-#[cfg(test)]
-pub(crate) use children::Owner;
 pub(crate) use children::{ChildTable, ObservedChild, OwnerKind, controller_uid};
+#[cfg(test)]
+pub(crate) use children::{Deletion, Owner};
 pub(crate) use history::{ReconcileHistory, StatusDue};
 pub(crate) use references::{ReferenceTable, Views};
 
@@ -24,6 +24,7 @@ use super::references::Reference;
 use super::stored::Stored;
 use super::watches::{Declared, Refers};
 use crate::lock::lock;
+use crate::problem::ReconcileProblem;
 use kube::Resource;
 use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::Writer;
@@ -31,6 +32,24 @@ use kube::runtime::watcher::Event;
 use objects::ObjectTable;
 use related::RelatedTable;
 use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Why an object's references cannot be followed.
+#[derive(Clone, Debug)]
+pub(crate) enum Unfollowed {
+    /// One is to a namespace that is not watched: there seems to be nothing.
+    NotWatched(String),
+    /// The objects of a kind could not be listed yet: nothing is known of what it refers to.
+    Unreadable(String),
+}
+
+impl Unfollowed {
+    pub(crate) fn problem(&self) -> ReconcileProblem {
+        match self {
+            Self::NotWatched(message) => ReconcileProblem::new("NamespaceNotWatched", message),
+            Self::Unreadable(message) => ReconcileProblem::new("ReferencesUnreadable", message),
+        }
+    }
+}
 
 /// What the objects of a controller refer to; shared by the models of all namespaces.
 pub(crate) struct ReferenceModel<O> {
@@ -51,9 +70,14 @@ impl<O: Object> ReferenceModel<O> {
         lock(&self.tables[kind]).observe(scope, event)
     }
 
-    /// Returns what an object refers to, by kind, and which namespace of it is not watched.
-    fn of(&self, key: &Key, object: &O, declared: &Declared) -> (Vec<Views>, Option<String>) {
-        let mut unwatched = None;
+    /// Records that the objects of a kind in a namespace (or in all) could not be listed, for this reason.
+    pub(crate) fn refused(&self, kind: usize, scope: Option<&str>, reason: String) {
+        lock(&self.tables[kind]).refused(scope, reason);
+    }
+
+    /// Returns what an object refers to, by kind, and which reference of it cannot be followed.
+    fn of(&self, key: &Key, object: &O, declared: &Declared) -> (Vec<Views>, Option<Unfollowed>) {
+        let (mut unwatched, mut unreadable) = (None, None);
         let found = self.tables.iter().zip(&self.refers).zip(&declared.references);
         let views = found.map(|((table, refers), kind)| {
             let references = refers(object);
@@ -68,9 +92,13 @@ impl<O: Object> ReferenceModel<O> {
                 })
             };
             unwatched = unwatched.take().or_else(|| references.iter().find_map(elsewhere));
-            lock(table).refer(key, &references)
+            let mut table = lock(table);
+            unreadable = unreadable.take().or_else(|| table.unreadable(key, &references));
+            table.refer(key, &references)
         });
-        (views.collect(), unwatched)
+        let views = views.collect();
+        let unreadable = unreadable.map(Unfollowed::Unreadable);
+        (views, unreadable.or_else(|| unwatched.map(Unfollowed::NotWatched)))
     }
 
     fn forget(&self, key: &Key) {
@@ -175,19 +203,19 @@ impl<O: Object> Model<O> {
     }
 
     /// Returns what the caches hold of what concerns an object, and which of its references cannot be followed.
-    pub(crate) fn observe(&self, object: &Stored<O>) -> (Snapshot, Option<String>) {
+    pub(crate) fn observe(&self, object: &Stored<O>) -> (Snapshot, Option<Unfollowed>) {
         let uid = object.meta().uid.as_deref().unwrap_or_default();
         let mut snapshot = Snapshot::empty(Key::from(object.meta()), &self.declared);
         let key = &snapshot.key;
         let children = self.children.iter().map(|table| lock(table).owned_by(key, uid)).collect();
         let related = self.related.iter().map(|table| lock(table).related_to(key)).collect();
-        let mut unwatched = None;
+        let mut unfollowed = None;
         if let Some(object) = object.valid() {
-            (snapshot.references, unwatched) = self.references.of(&snapshot.key, object, &self.declared);
+            (snapshot.references, unfollowed) = self.references.of(&snapshot.key, object, &self.declared);
         }
         snapshot.children = children;
         snapshot.related = related;
-        (snapshot, unwatched)
+        (snapshot, unfollowed)
     }
 
     /// Records the response to an own write, for reconciles that run before the watch reports it.

@@ -51,6 +51,8 @@ pub(crate) struct ReferenceTable {
     by_selection: HashMap<Option<String>, BTreeSet<Key>>,
     /// What the watches of each namespace have listed since they were restarted.
     listing: HashMap<Option<String>, HashSet<Key>>,
+    /// Why the objects of a namespace, or of all, could not be listed; until they are.
+    refused: HashMap<Option<String>, String>,
 }
 
 impl ReferenceTable {
@@ -64,7 +66,29 @@ impl ReferenceTable {
             by_name: HashMap::new(),
             by_selection: HashMap::new(),
             listing: HashMap::new(),
+            refused: HashMap::new(),
         }
+    }
+
+    /// Records that the objects of a namespace (or of all) could not be listed, for this reason.
+    pub(crate) fn refused(&mut self, scope: Option<&str>, reason: String) {
+        self.refused.insert(scope.map(ToOwned::to_owned), reason);
+    }
+
+    /// Returns why nothing is known of what an object refers to; `None` if everything is.
+    pub(crate) fn unreadable(&self, referrer: &Key, references: &[Reference]) -> Option<String> {
+        let (scope, reason) = references.iter().find_map(|reference| {
+            let wanted = reference.namespace(self.namespaced, &referrer.namespace);
+            let concerns = |scope: &Option<String>| scope.is_none() || wanted.is_none() || *scope == wanted;
+            self.refused.iter().filter(|(scope, _)| concerns(scope)).min()
+        })?;
+        let kind = &self.kind;
+        Some(match scope {
+            Some(namespace) => {
+                format!("the {kind} objects in the namespace {namespace} cannot be listed: {reason}")
+            }
+            None => format!("the {kind} objects cannot be listed: {reason}"),
+        })
     }
 
     /// Records what an object refers to, and returns it.
@@ -160,7 +184,12 @@ impl ReferenceTable {
                 let within = |key: &Key| scope.as_ref().is_none_or(|scope| *scope == key.namespace);
                 let gone = self.objects.keys().filter(|key| within(key) && !listed.contains(key));
                 let gone = gone.cloned().collect::<Vec<_>>();
-                gone.iter().flat_map(|key| self.remove(key)).collect()
+                let referrers = gone.iter().flat_map(|key| self.remove(key)).collect();
+                match self.refused.remove(&scope) {
+                    // Whoever refers to something has waited.
+                    Some(_) => self.references.keys().cloned().collect(),
+                    None => referrers,
+                }
             }
             Event::Apply(object) => self.put(&object),
             Event::Delete(object) => self.remove(&Key::from(&object.metadata)),
