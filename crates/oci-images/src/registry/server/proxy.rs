@@ -9,7 +9,7 @@ use std::fs::OpenOptions;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -478,13 +478,14 @@ impl Proxy {
         }
         let path: TempPath = store.temporary()?;
         let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        let directory = path.parent().map(Path::to_owned).unwrap_or_default();
         let progress = Progress::hidden();
         let arriving = Arriving { size, path: path.to_path_buf(), received: progress.watch() };
         state.send_modify(|state| state.arriving = Some(arriving));
         let repository = self.repository(name).await.map_err(|error| self.failure(&error))?;
         let descriptor =
             Descriptor::new(MediaType::Other("application/octet-stream".into()), size, digest.clone());
-        repository.download(&descriptor, &file, &progress).await.map_err(|failure| {
+        repository.download(&descriptor, &file, &directory, &progress).await.map_err(|failure| {
             self.failure(&repository.session.error(failure, "return", &format!("the blob {digest}")))
         })?;
         let (store, name, digest) = (Arc::clone(store), name.clone(), digest.clone());
