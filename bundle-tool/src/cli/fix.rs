@@ -193,16 +193,20 @@ impl FixTarget for BundleFiles<'_> {
 /// Returns whether a directory is a catalog.
 ///
 /// # Errors
-/// It is not a directory.
+/// It is not a directory, or is an image.
 fn is_catalog(directory: &str) -> Result<bool> {
     let is_image = Location::of_image(directory)?.is_some();
     if !is_image && !Path::new(directory).exists() {
         bail!("cannot fix {directory}: there is no such directory");
     }
-    if is_image || !Path::new(directory).is_dir() {
-        bail!("cannot fix {directory}: expected a directory");
+    let format = if is_image { Format::Layout } else { format::of(Path::new(directory))? };
+    match format {
+        Format::Layout | Format::Archive => bail!(
+            "cannot fix {directory}: an image cannot be changed; fix the directory that it was built from, and push that"
+        ),
+        _ if !Path::new(directory).is_dir() => bail!("cannot fix {directory}: expected a directory"),
+        format => Ok(format == Format::Catalog),
     }
-    Ok(format::of(Path::new(directory))? == Format::Catalog)
 }
 
 /// Reads the bundle in `directory`, which `shown` names to the user.

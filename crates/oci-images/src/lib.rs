@@ -4,8 +4,9 @@
 //! | module | contents | may import | feature |
 //! | --- | --- | --- | --- |
 //! | [`labels`] | the names of the labels of OLM's images | – | |
+//! | [`compressed`] | tells compressed files | – | |
 //! | [`platform`] | the platforms of images | – | |
-//! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels`, `platform`, `zstd` | `layout` |
+//! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels`, `compressed`, `platform`, `zstd` | `layout` |
 //! | [`zstd`] | the decoder of compressed layers | – | `zstd` |
 //! | [`mod@reference`] | names of images | – | |
 //! | [`open_files`] | the limit of open files, for transfers of many layers | – | `registry` |
@@ -22,6 +23,7 @@ struct Readme;
 
 #[cfg(feature = "registry")]
 mod blocking;
+pub mod compressed;
 #[cfg(feature = "registry")]
 mod fill;
 pub mod labels;
