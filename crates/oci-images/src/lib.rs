@@ -11,8 +11,9 @@
 //! | [`mod@reference`] | names of images | – | |
 //! | [`open_files`] | the limit of open files, for transfers of many layers | – | `registry` |
 //! | [`plain`] | errors of the system, of TLS and of HTTP in plain words | – | `transport` |
+//! | [`secrets`] | secrets, addresses that may contain some, and the text of messages without them | – | `transport` |
 //! | `blocking` | work that must not run beside transfers | – | `registry` |
-//! | [`registry`] | the distribution protocol: a client, signatures, and a small server | `layout`, `reference`, `blocking`, `plain` | `registry`; `sign` for signatures, `server` for the server |
+//! | [`registry`] | the distribution protocol: a client, signatures, and a small server | `layout`, `reference`, `blocking`, `plain`, `secrets` | `registry`; `sign` for signatures, `server` for the server |
 //! | [`location`] | where images are, and copying between any two of these | `layout`, `registry`, `blocking` | `registry` |
 //!
 //! `registry` is on by default. Without any feature, nothing here does I/O.
@@ -43,6 +44,8 @@ pub mod platform;
 pub mod reference;
 #[cfg(feature = "registry")]
 pub mod registry;
+#[cfg(feature = "transport")]
+pub mod secrets;
 #[cfg(feature = "layout")]
 mod sys;
 #[cfg(feature = "registry")]

@@ -38,8 +38,8 @@ use crate::registry::error::Error as RegistryError;
 use crate::registry::mirrors::{self, Mirrors};
 use crate::registry::options::Options;
 use crate::registry::progress::{Done, Progress};
-use crate::registry::sanitize::Address;
 use crate::registry::session::Session;
+use crate::secrets::Address;
 
 /// How long a login at the other registry is used.
 const SESSION_AGE: Duration = Duration::from_mins(5);
@@ -181,7 +181,7 @@ impl Proxy {
         hosts: &[String],
         limits: Limits,
     ) -> Result<Self, Error> {
-        let shown = Address(&upstream.registry).to_string();
+        let shown = Address::new(upstream.registry.as_str()).to_string();
         let fail = |reason: String| Error::Upstream { registry: shown.clone(), reason };
         let registry = mirrors::location("registry", &upstream.registry).map_err(fail)?;
         if registry.is_empty() {
