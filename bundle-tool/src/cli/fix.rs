@@ -199,12 +199,17 @@ fn is_catalog(directory: &str) -> Result<bool> {
     if !is_image && !Path::new(directory).exists() {
         bail!("cannot fix {directory}: there is no such directory");
     }
-    let format = if is_image { Format::Layout } else { format::of(Path::new(directory))? };
+    let path = Path::new(directory);
+    let format = match (is_image, path.is_dir() || path.is_file()) {
+        (true, _) => Format::Layout,
+        (false, true) => format::of(path)?,
+        (false, false) => Format::Other,
+    };
     match format {
         Format::Layout | Format::Archive => bail!(
             "cannot fix {directory}: an image cannot be changed; fix the directory that it was built from, and push that"
         ),
-        _ if !Path::new(directory).is_dir() => bail!("cannot fix {directory}: expected a directory"),
+        _ if !path.is_dir() => bail!("cannot fix {directory}: expected a directory"),
         format => Ok(format == Format::Catalog),
     }
 }

@@ -196,13 +196,16 @@ fn scaffold_rejects_reserved_kinds_and_accepts_long_ones() {
 fn compressed_files_and_images_are_told_from_what_is_expected() {
     let dir = tempfile::tempdir().unwrap();
     copy_bundle(dir.path().join("bundle"));
+    let add = ["catalog", "add", "catalog", "bundle", "--image", "quay.io/example/gizmo-bundle:v1"];
+    assert_eq!(run(dir.path(), &add).status, Some(0));
     let push = ["push", "bundle", "bundle", "registry.example.com/gizmo-bundle:v1", "--to"];
     for to in ["oci:layout", "oci-archive:image.tar"] {
         assert_eq!(run(dir.path(), &[&push[..], &[to]].concat()).status, Some(0));
     }
     for (name, magic) in [("a.gz", &[0x1f, 0x8b, 8, 0][..]), ("a.zst", &[0x28, 0xb5, 0x2f, 0xfd, 4, 0])] {
         fs::write(dir.path().join(name), magic).unwrap();
-        for command in READS_CATALOG.iter().copied().chain([&["render", "INPUT"][..], &["validate", "INPUT"]]) {
+        for command in READS_CATALOG.iter().copied().chain([&["render", "INPUT"][..], &["validate", "INPUT"]])
+        {
             // Changes are made to directories.
             if matches!(command[1], "prune" | "deprecate" | "add") {
                 continue;
@@ -230,7 +233,7 @@ const FAILING: &[&str] = &[
     "attest provenance nowhere",
     "attest sbom nowhere",
     "attest sign nowhere --key nowhere",
-    "auth explain A/b",
+    "auth explain a/B",
     "catalog add catalog bundle --image quay.io/example/gizmo-bundle:v1",
     "catalog convert-template basic nowhere",
     "catalog convert-template substitutes nowhere",
