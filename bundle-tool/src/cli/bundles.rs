@@ -102,6 +102,7 @@ pub(crate) fn targets(reference: &str) -> Result<Vec<ValidateInput>> {
             };
             vec![ValidateInput::Image { name: reference.to_owned(), location, _file: None }]
         }
+        Format::Compressed => bail!(FormatError::Compressed { path: reference.to_owned() }),
         Format::Sqlite(database) => bail!(FormatError::Sqlite { path: database.display().to_string() }),
         _ => vec![directory()],
     })
@@ -121,7 +122,11 @@ fn standard_input() -> Result<ValidateInput> {
     if bytes.is_empty() {
         bail!("standard input is empty: expected an image archive or a catalog");
     }
-    if format::of_bytes(&bytes) == Format::Archive {
+    let format = format::of_bytes(&bytes);
+    if format == Format::Compressed {
+        bail!(FormatError::Compressed { path: "standard input".to_owned() });
+    }
+    if format == Format::Archive {
         let mut file = NamedTempFile::new().context("failed to create a temporary file")?;
         file.write_all(&bytes).context("failed to write a temporary file")?;
         let location = Location::archive(file.path().to_owned());

@@ -193,16 +193,25 @@ impl FixTarget for BundleFiles<'_> {
 /// Returns whether a directory is a catalog.
 ///
 /// # Errors
-/// It is not a directory.
+/// It is not a directory, or is an image.
 fn is_catalog(directory: &str) -> Result<bool> {
     let is_image = Location::of_image(directory)?.is_some();
     if !is_image && !Path::new(directory).exists() {
         bail!("cannot fix {directory}: there is no such directory");
     }
-    if is_image || !Path::new(directory).is_dir() {
-        bail!("cannot fix {directory}: expected a directory");
+    let path = Path::new(directory);
+    let format = match (is_image, path.is_dir() || path.is_file()) {
+        (true, _) => Format::Layout,
+        (false, true) => format::of(path)?,
+        (false, false) => Format::Other,
+    };
+    match format {
+        Format::Layout | Format::Archive => bail!(
+            "cannot fix {directory}: an image cannot be changed; fix the directory that it was built from, and push that"
+        ),
+        _ if !path.is_dir() => bail!("cannot fix {directory}: expected a directory"),
+        format => Ok(format == Format::Catalog),
     }
-    Ok(format::of(Path::new(directory))? == Format::Catalog)
 }
 
 /// Reads the bundle in `directory`, which `shown` names to the user.

@@ -10,7 +10,7 @@ use super::exit::Exit;
 use super::images::RegistryArgs;
 use super::runtime::runtime;
 use crate::terminal::{WARNING, messages, stderr};
-use olm_cluster::Address;
+use oci_images::secrets::Address;
 
 /// The maximum size of a password in bytes. Tokens of cloud providers have a few thousand.
 const MAX_PASSWORD: u64 = 64 << 10;

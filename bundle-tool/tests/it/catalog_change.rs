@@ -84,7 +84,7 @@ fn deprecations_are_added_changed_and_removed_in_place() {
         (&["--package", "gadget", "--message", "x"][..], "package `gadget` is not in the catalog"),
         (
             &["--package", "gizmo", "--channel", "slow", "--message", "x"],
-            "channel `slow` is not in package `gizmo`: its channels are fast, stable",
+            "channel `slow` is not in package `gizmo`: its channels are `fast`, `stable`",
         ),
         (&["--package", "gizmo", "--bundle", "x", "--message", "x"], "bundle `x` is not in package `gizmo`"),
         (&["--package", "gizmo", "--channel", "fast", "--undo"], "not deprecated"),
@@ -178,7 +178,7 @@ fn a_pruned_catalog_keeps_its_other_bytes() {
         (
             &["--keep", "gizmo", "--default-channel", "gizmo=slow"],
             2,
-            "channel `slow` is not in package `gizmo`",
+            "the default channel `slow` of package `gizmo` is not kept: choose one of `fast`, `stable`",
         ),
     ] {
         let output = tool(dir.path(), &[&["prune", "c"], arguments].concat());

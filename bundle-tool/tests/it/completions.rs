@@ -44,3 +44,18 @@ fn man_requires_a_directory() {
     let error = String::from_utf8(error).unwrap();
     assert!(error.ends_with("file is not a directory: pass a directory for the manual pages\n"), "{error}");
 }
+
+#[test]
+fn man_on_a_full_disk_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let pages = dir.path().join("pages");
+    // Files of at most 4 blocks: some pages fit, others do not.
+    let limited = format!("ulimit -f 4; exec {} man {}", env!("CARGO_BIN_EXE_bundle-tool"), pages.display());
+    let output = std::process::Command::new("sh").args(["-c", &limited]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(
+        output.stdout.is_empty() && String::from_utf8_lossy(&output.stderr).contains("pages"),
+        "{output:?}"
+    );
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}

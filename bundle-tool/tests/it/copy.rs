@@ -31,6 +31,24 @@ fn bundle_is_copied_between_all_places() {
 }
 
 #[test]
+fn copy_to_a_layout_or_an_archive_needs_no_temporary_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let registry = Registry::start(directory);
+    let name = format!("{}/gizmo-bundle:v1", registry.address);
+    stdout(&run(directory, &["push", "bundle", BUNDLE, &name, "--plain-http"]));
+    for target in ["oci:new/layout:v1", "oci-archive:new.tar", "docker-archive:docker.tar"] {
+        let mut command = tool(directory);
+        // Often memory, or small.
+        command.args(["copy", &name, target, "--plain-http"]).env("TMPDIR", directory.join("none"));
+        assert_eq!(stdout(&command.output().unwrap()), format!("{target}\n"));
+    }
+    let left = |name: &str| fs::read_dir(directory.join(name)).unwrap().count();
+    assert_eq!(left("new/layout"), 3, "blobs, index.json and oci-layout");
+    stdout(&run(directory, &["validate", "oci-archive:new.tar"]));
+}
+
+#[test]
 fn copy_explains_why_it_is_not_possible() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();

@@ -120,7 +120,7 @@ fn validate_fixes_and_prints_what_is_left() {
 #[test]
 fn what_is_not_a_bundle_cannot_be_fixed() {
     let error = stderr(&run(&["fix", "oci:nowhere"]).code(2));
-    assert!(error.contains("cannot fix oci:nowhere: expected a directory"), "{error}");
+    assert!(error.contains("cannot fix oci:nowhere: an image cannot be changed"), "{error}");
     let error = stderr(&run(&["fix", "/dev/null"]).code(2));
     assert!(error.contains("expected a directory"), "{error}");
     let empty = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! Mistakes at the command line: each ends with one error that says what to do, and changes nothing.
 
 use std::fs;
+use std::path::Path;
 
 use crate::support::{copy_bundle, run};
 
@@ -192,6 +193,129 @@ fn scaffold_rejects_reserved_kinds_and_accepts_long_ones() {
 }
 
 #[test]
+fn compressed_files_and_images_are_told_from_what_is_expected() {
+    let dir = tempfile::tempdir().unwrap();
+    copy_bundle(dir.path().join("bundle"));
+    let add = ["catalog", "add", "catalog", "bundle", "--image", "quay.io/example/gizmo-bundle:v1"];
+    assert_eq!(run(dir.path(), &add).status, Some(0));
+    let push = ["push", "bundle", "bundle", "registry.example.com/gizmo-bundle:v1", "--to"];
+    for to in ["oci:layout", "oci-archive:image.tar"] {
+        assert_eq!(run(dir.path(), &[&push[..], &[to]].concat()).status, Some(0));
+    }
+    for (name, magic) in [("a.gz", &[0x1f, 0x8b, 8, 0][..]), ("a.zst", &[0x28, 0xb5, 0x2f, 0xfd, 4, 0])] {
+        fs::write(dir.path().join(name), magic).unwrap();
+        for command in READS_CATALOG.iter().copied().chain([&["render", "INPUT"][..], &["validate", "INPUT"]])
+        {
+            // Changes are made to directories.
+            if matches!(command[1], "prune" | "deprecate" | "add") {
+                continue;
+            }
+            let arguments: Vec<&str> =
+                command.iter().map(|word| if *word == "INPUT" { name } else { word }).collect();
+            let said = run(dir.path(), &arguments).stderr;
+            assert!(
+                said.contains(&format!("{name} is compressed: decompress it first")),
+                "{arguments:?}: {said}"
+            );
+        }
+    }
+    for name in ["layout", "oci:layout", "image.tar"] {
+        let output = run(dir.path(), &["fix", name]);
+        let expected = format!(
+            "error: cannot fix {name}: an image cannot be changed; fix the directory that it was built from, and push that\n"
+        );
+        assert_eq!((output.status, output.stderr), (Some(2), expected));
+    }
+}
+
+/// Commands that fail without a network or a cluster: each command of the reference but those of `CANNOT_FAIL`.
+const FAILING: &[&str] = &[
+    "attest provenance nowhere",
+    "attest sbom nowhere",
+    "attest sign nowhere --key nowhere",
+    "auth explain a/B",
+    "catalog add catalog bundle --image quay.io/example/gizmo-bundle:v1",
+    "catalog convert-template basic nowhere",
+    "catalog convert-template substitutes nowhere",
+    "catalog deprecate nowhere --package gizmo --bundle a --message old",
+    "catalog diff nowhere file",
+    "catalog explain-upgrade nowhere --package gizmo --installed 1.0.0",
+    "catalog graph nowhere",
+    "catalog list bundles nowhere",
+    "catalog list channels nowhere",
+    "catalog list images nowhere",
+    "catalog list packages nowhere",
+    "catalog migrate nowhere",
+    "catalog prune nowhere --keep gizmo",
+    "catalog size nowhere",
+    "catalog template nowhere",
+    "catalog validate nowhere",
+    "cleanup gizmo --kubeconfig kubeconfig",
+    "completions nosuch",
+    "copy 127.0.0.1:1/gizmo:v1 oci:new --plain-http",
+    "copy oci:nowhere oci:new",
+    "create api --group a --version v1 --kind Gizmo",
+    "create webhook --group a --version v1 --kind Gizmo --defaulting",
+    "diff bundle nowhere",
+    "doctor --kubeconfig kubeconfig",
+    "doctor --must-gather nowhere",
+    "edit --multigroup",
+    "explain nowhere",
+    "fix bundle",
+    "fix nowhere",
+    "generate bundle --input-dir nowhere --package gizmo --version 1.0.0",
+    "generate manifests --input-dir nowhere --package gizmo",
+    "generate submission file --bundle bundle",
+    "init --from nowhere",
+    "inspect 127.0.0.1:1/gizmo:v1",
+    "inspect 127.0.0.1:1/gizmo:v1 --plain-http",
+    "login 127.0.0.1:1 --username ada --password-stdin --plain-http",
+    "logout 127.0.0.1:1",
+    "man file",
+    "migrate-project nowhere",
+    "mirror 127.0.0.1:1/catalog:v1 --to oci:new --plain-http",
+    "mirror nowhere --to oci:new",
+    "olm install --manifests nowhere",
+    "olm migrate gizmo --kubeconfig kubeconfig",
+    "olm status --kubeconfig kubeconfig",
+    "olm status --kubeconfig nowhere",
+    "olm uninstall --kubeconfig kubeconfig",
+    "operator-sdk bundle validate nowhere",
+    "operator-sdk generate bundle --input-dir nowhere",
+    "operator-sdk olm status --kubeconfig kubeconfig",
+    "operator-sdk scorecard nowhere",
+    "opm alpha list bundles nowhere",
+    "opm index add --bundles 127.0.0.1:1/gizmo:v1 --tag 127.0.0.1:1/catalog:v1",
+    "opm render nowhere",
+    "opm serve nowhere",
+    "opm validate nowhere",
+    "preview nowhere --page nowhere",
+    "push bundle bundle 127.0.0.1:1/gizmo-bundle:v1 --plain-http",
+    "push catalog nowhere 127.0.0.1:1/catalog:v1",
+    "push image 127.0.0.1:1/gizmo:v1 nowhere=/gizmo",
+    "registry gc --dir nowhere",
+    "registry serve --dir file",
+    "render nowhere",
+    "render manifests nowhere",
+    "rules --output-dir file",
+    "run bundle bundle --kubeconfig kubeconfig",
+    "run bundle-upgrade 127.0.0.1:1/gizmo-bundle:v1 --kubeconfig kubeconfig",
+    "scorecard nowhere",
+    "serve nowhere",
+    "support nowhere",
+    "test upgrade nowhere bundle --kubeconfig kubeconfig",
+    "update --project-dir nowhere",
+    "validate bundle",
+    "validate nowhere",
+    "validate oci-archive:bundle",
+    "verify 127.0.0.1:1/gizmo:v1 --key nowhere",
+    "verify oci:nowhere --key file",
+];
+
+/// The language server, which answers with messages of its protocol.
+const CANNOT_FAIL: &[&str] = &["lsp"];
+
+#[test]
 fn errors_of_the_system_and_of_connections_are_in_plain_words() {
     let dir = tempfile::tempdir().unwrap();
     copy_bundle(dir.path().join("bundle"));
@@ -202,31 +326,41 @@ fn errors_of_the_system_and_of_connections_are_in_plain_words() {
          current-context: a\nusers: [{name: a, user: {}}]\n",
     )
     .unwrap();
-    let add = ["catalog", "add", "catalog", "bundle", "--image", "quay.io/example/gizmo-bundle:v1"];
-    for command in [
-        &["validate", "bundle"][..],
-        &["validate", "nowhere"],
-        &["fix", "nowhere"],
-        &["fix", "bundle"],
-        &["push", "bundle", "bundle", "127.0.0.1:1/gizmo-bundle:v1", "--plain-http"],
-        &add,
-        &["catalog", "validate", "nowhere"],
-        &["inspect", "127.0.0.1:1/gizmo:v1", "--plain-http"],
-        &["inspect", "127.0.0.1:1/gizmo:v1"],
-        &["copy", "oci:nowhere", "oci:new"],
-        &["validate", "oci-archive:bundle"],
-        &["verify", "127.0.0.1:1/gizmo:v1", "--key", "nowhere"],
-        &["login", "127.0.0.1:1", "--username", "ada", "--password-stdin", "--plain-http"],
-        &["olm", "status", "--kubeconfig", "kubeconfig"],
-        &["olm", "status", "--kubeconfig", "nowhere"],
-        &["serve", "nowhere"],
-        &["generate", "bundle", "--input-dir", "nowhere", "--package", "gizmo", "--version", "1.0.0"],
-    ] {
-        let output = run(dir.path(), command);
+    fs::write(dir.path().join("file"), "x").unwrap();
+    let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference");
+    let pages = fs::read_dir(reference).unwrap().map(|page| page.unwrap().file_name().into_string().unwrap());
+    let pages: Vec<String> = pages.filter_map(|page| Some(page.strip_suffix(".md")?.to_owned())).collect();
+    let others = ["README", "bundle-tool", "environment", "exit-codes", "settings"];
+    for page in &pages {
+        let is_group = pages.iter().any(|other| other.starts_with(&format!("{page}-")));
+        let is_tried = FAILING.iter().any(|line| line.replace(' ', "-").starts_with(&format!("{page}-")));
+        assert!(
+            is_group || is_tried || CANNOT_FAIL.contains(&page.as_str()) || others.contains(&page.as_str()),
+            "no failing command line for `{page}`"
+        );
+    }
+    for line in FAILING {
+        let command: Vec<&str> = line.split(' ').collect();
+        let output = run(dir.path(), &command);
         let said = format!("{}{}", output.stdout, output.stderr);
-        assert!(matches!(output.status, Some(1 | 2)), "{command:?}: {said}");
-        for internal in ["os error", "client error", "Error {", "Error(", "Os {", "Custom {", "kind:"] {
-            assert!(!said.contains(internal), "{command:?} says `{internal}`: {said}");
+        assert!(matches!(output.status, Some(1 | 2)), "{line}: {said}");
+        for internal in INTERNAL {
+            assert!(!said.contains(internal), "{line} says `{internal}`: {said}");
         }
     }
 }
+
+/// What only a program's own types print, or the libraries below it.
+const INTERNAL: &[&str] = &[
+    "os error",
+    "client error",
+    "error trying to connect",
+    "Error {",
+    "Error(",
+    "Os {",
+    "Custom {",
+    "Some(",
+    "kind:",
+    "panicked",
+    "/tmp/.tmp",
+];

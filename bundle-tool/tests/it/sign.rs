@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -57,6 +58,25 @@ fn pushed_bundle_is_signed_and_verified() {
     assert!(error.contains("cosign.pub") && error.contains("private key"), "{error}");
     let error = failure(&run(directory, &["inspect", &other, "--plain-http"]));
     assert!(error.contains("image not found"), "{error}");
+}
+
+#[test]
+fn key_is_read_from_a_pipe() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    keys(directory);
+    let registry = Registry::start(directory);
+    let name = format!("{}/gizmo-bundle:v1", registry.address);
+    stdout(&run(directory, &["push", "bundle", BUNDLE, &name, "--plain-http", "--sign", "cosign.key"]));
+    // What `--key <(…)` of a shell passes.
+    let verify = |key: &str| {
+        let tool = env!("CARGO_BIN_EXE_bundle-tool");
+        let line = format!("{key} | {tool} verify {name} --plain-http --key /dev/fd/0");
+        Command::new("sh").args(["-c", &line]).current_dir(directory).output().unwrap()
+    };
+    assert!(stdout(&verify("cat cosign.pub")).contains("docker-manifest-digest"));
+    let error = failure(&verify("yes"));
+    assert!(error.contains("/dev/fd/0") && error.contains("limit"), "{error}");
 }
 
 #[test]

@@ -99,6 +99,29 @@ fn validate_names_the_rule_to_explain() {
 }
 
 #[test]
+fn diffs_are_colored() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = copy_bundle(dir.path().join("bundle"));
+    copy_bundle(dir.path().join("old"));
+    let csv = bundle.join("manifests/gizmo-operator.clusterserviceversion.yaml");
+    let text = fs::read_to_string(&csv).unwrap();
+    fs::write(&csv, text.replacen("minKubeVersion: 1.27.0", "minKubeVersion: v1.27.0", 1)).unwrap();
+    let fix = |color: &str| run(dir.path(), &["fix", "bundle", "--diff", "--color", color]).stdout;
+    let colored = fix("always");
+    for line in [
+        "\u{1b}[1m--- bundle/manifests/gizmo-operator.clusterserviceversion.yaml\u{1b}[0m",
+        "\u{1b}[31m-  minKubeVersion: v1.27.0\u{1b}[0m",
+        "\u{1b}[32m+  minKubeVersion: 1.27.0\u{1b}[0m",
+    ] {
+        assert!(colored.lines().any(|colored| colored == line), "{line}: {colored}");
+    }
+    assert!(obeyed(&fix("never")).is_empty());
+    let diff = |color: &str| run(dir.path(), &["diff", "old", "bundle", "--color", color]).stdout;
+    assert!(diff("always").contains("\u{1b}[1mminimum Kubernetes version\u{1b}[0m\n"), "{}", diff("always"));
+    assert!(obeyed(&diff("never")).is_empty());
+}
+
+#[test]
 fn validate_runs_with_an_excessive_number_of_threads() {
     let dir = tempfile::tempdir().unwrap();
     copy_bundle(dir.path().join("bundle"));

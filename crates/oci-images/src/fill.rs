@@ -9,7 +9,8 @@ use crate::layout::{Blob, DirectoryWriter};
 use crate::location::Error;
 use crate::registry::{Progress, Repository};
 
-/// Puts blobs into a layout, `parallel` at a time, each as soon as it was read. Those without bytes are in the repository `source`.
+/// Puts blobs into a layout, `parallel` at a time, each as soon as it was read. Those without bytes are in the repository `source`, and
+/// are fetched to the disk of the layout: the directory for temporary files may be too small, or memory.
 pub(crate) async fn fetch_into(
     writer: &Arc<DirectoryWriter>,
     blobs: Vec<Blob>,
@@ -20,7 +21,7 @@ pub(crate) async fn fetch_into(
     let mut fetched = stream::iter(blobs)
         .map(|blob| async move {
             match source {
-                Some(source) => source.fetch(&blob, progress).await,
+                Some(source) => source.fetch_in(&blob, writer.directory(), progress).await,
                 None => Ok(blob),
             }
         })

@@ -4,14 +4,16 @@
 //! | module | contents | may import | feature |
 //! | --- | --- | --- | --- |
 //! | [`labels`] | the names of the labels of OLM's images | – | |
+//! | [`compressed`] | tells compressed files | – | |
 //! | [`platform`] | the platforms of images | – | |
-//! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels`, `platform`, `zstd` | `layout` |
+//! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels`, `compressed`, `platform`, `zstd` | `layout` |
 //! | [`zstd`] | the decoder of compressed layers | – | `zstd` |
 //! | [`mod@reference`] | names of images | – | |
 //! | [`open_files`] | the limit of open files, for transfers of many layers | – | `registry` |
 //! | [`plain`] | errors of the system, of TLS and of HTTP in plain words | – | `transport` |
+//! | [`secrets`] | secrets, addresses that may contain some, and the text of messages without them | – | `transport` |
 //! | `blocking` | work that must not run beside transfers | – | `registry` |
-//! | [`registry`] | the distribution protocol: a client, signatures, and a small server | `layout`, `reference`, `blocking`, `plain` | `registry`; `sign` for signatures, `server` for the server |
+//! | [`registry`] | the distribution protocol: a client, signatures, and a small server | `layout`, `reference`, `blocking`, `plain`, `secrets` | `registry`; `sign` for signatures, `server` for the server |
 //! | [`location`] | where images are, and copying between any two of these | `layout`, `registry`, `blocking` | `registry` |
 //!
 //! `registry` is on by default. Without any feature, nothing here does I/O.
@@ -22,6 +24,7 @@ struct Readme;
 
 #[cfg(feature = "registry")]
 mod blocking;
+pub mod compressed;
 #[cfg(feature = "registry")]
 mod fill;
 pub mod labels;
@@ -41,6 +44,8 @@ pub mod platform;
 pub mod reference;
 #[cfg(feature = "registry")]
 pub mod registry;
+#[cfg(feature = "transport")]
+pub mod secrets;
 #[cfg(feature = "layout")]
 mod sys;
 #[cfg(feature = "registry")]

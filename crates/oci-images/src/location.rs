@@ -176,6 +176,21 @@ impl ImageLocation {
         }
     }
 
+    /// Returns an existing directory on the disk where the image is: the layout, the parent of the archive, or the one for
+    /// temporary files if the image is in a registry, a pipe or a device.
+    #[must_use]
+    pub fn scratch_directory(&self) -> PathBuf {
+        let place = self
+            .path()
+            .filter(|path| path.metadata().map_or(true, |metadata| metadata.is_dir() || metadata.is_file()));
+        let existing = place.and_then(|place| {
+            let parents =
+                place.ancestors().map(|path| if path == Path::new("") { Path::new(".") } else { path });
+            parents.into_iter().find(|path| path.is_dir())
+        });
+        existing.map_or_else(std::env::temp_dir, Path::to_owned)
+    }
+
     /// Returns the name of an image of a layout or an archive.
     pub(crate) fn image_name(&self) -> Option<&str> {
         match self {
@@ -513,7 +528,7 @@ pub struct Copied {
 
 impl Copier {
     /// Copies an image, or an index with all of its images, byte for byte. Blobs that are at `to` are not transferred;
-    /// others go through temporary files, a few at a time.
+    /// others are passed on, or go through temporary files on the disk of `to`, a few at a time.
     ///
     /// # Errors
     ///
@@ -598,14 +613,14 @@ impl Copier {
             }
             ImageLocation::Archive(path, name) => {
                 let name = named(name).await?;
-                let (path, artifact) = (path.clone(), fetched(artifact, source, progress).await?);
+                let (path, artifact) = (path.clone(), fetched(artifact, source, to, progress).await?);
                 blocking(move || layout::write_archive(&path, artifact, &name)).await?;
                 Ok(whole(0))
             }
             ImageLocation::DockerArchive(path, name) => {
                 let name = named(name).await?;
                 layout::require_image(&artifact, &name)?;
-                let (path, artifact) = (path.clone(), fetched(artifact, source, progress).await?);
+                let (path, artifact) = (path.clone(), fetched(artifact, source, to, progress).await?);
                 blocking(move || layout::write_docker_archive(&path, artifact, &name)).await?;
                 Ok(whole(0))
             }
@@ -638,14 +653,15 @@ impl Copier {
     }
 }
 
-/// Returns the artifact with the bytes of its blobs.
+/// Returns the artifact with the bytes of its blobs, which are fetched to where the artifact is written to.
 async fn fetched(
     artifact: Artifact,
     source: Option<&Repository>,
+    to: &ImageLocation,
     progress: &Progress,
 ) -> Result<Artifact, Error> {
     match source {
-        Some(source) => Ok(source.with_blobs(artifact, progress).await?),
+        Some(source) => Ok(source.with_blobs_in(artifact, &to.scratch_directory(), progress).await?),
         None => Ok(artifact),
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::upgrade::MAX_COMPARISONS;
-use super::validate::{Channel, Entry, PackageGraph, Packages, Shape, shape};
+use super::validate::{Channel, Entry, PackageGraph, Packages, Shape, UnknownChannel, shape};
 use olm_model::version::Range;
 
 /// What to keep: `PACKAGE[/CHANNEL][@RANGE]`.
@@ -53,15 +53,8 @@ pub enum PruneError {
     #[error("package `{0}` is not in the catalog")]
     Package(String),
     /// The package does not have the channel.
-    #[error("channel `{channel}` is not in package `{package}`: its channels are {known}")]
-    Channel {
-        /// The package.
-        package: String,
-        /// The channel.
-        channel: String,
-        /// The channels of the package.
-        known: String,
-    },
+    #[error(transparent)]
+    Channel(#[from] UnknownChannel),
     /// No version is in the range.
     #[error("no bundle of package `{0}` is in the range")]
     Nothing(String),
@@ -72,7 +65,7 @@ pub enum PruneError {
     DefaultChannel {
         /// The package.
         package: String,
-        /// The default channel so far.
+        /// The default channel so far, or the requested one.
         default: String,
         /// The channels that are kept.
         known: String,
@@ -130,12 +123,8 @@ pub fn prune<'b>(
         let Some((&name, linked)) = packages.get_key_value(wanted.package.as_str()) else {
             return Err(PruneError::Package(wanted.package.clone()));
         };
-        if let Some(channel) = wanted.channel.as_deref().filter(|name| !linked.channels.contains_key(name)) {
-            return Err(PruneError::Channel {
-                package: name.to_owned(),
-                channel: channel.to_owned(),
-                known: listed(linked.channels.keys().copied()),
-            });
+        if let Some(channel) = &wanted.channel {
+            linked.channel(channel)?;
         }
         if all.contains_key(name) {
             continue;
@@ -194,12 +183,8 @@ fn package<'b>(
     };
     kept.default_channel = match (chosen, default) {
         (Some(chosen), _) => chosen,
-        (None, Some(default)) => {
-            let (package, channel) = (package.clone(), default.to_owned());
-            return Err(PruneError::Channel { package, channel, known: listed(names()) });
-        }
-        (None, None) => {
-            let (package, default) = (package.clone(), old.to_owned());
+        (None, default) => {
+            let (package, default) = (package.clone(), default.unwrap_or(old).to_owned());
             return Err(PruneError::DefaultChannel { package, default, known: listed(names()) });
         }
     };

@@ -16,11 +16,12 @@ use kube::{Client, Config};
 use serde_json::Value;
 use tracing::debug;
 
-use super::credentials::{self, Address, Credentials, Secrets};
+use super::credentials::{self, Credentials};
 use super::kinds::Kind;
 use super::snapshot::{Snapshot, name_of, namespace_of, string};
 use kube_yaml::text::{shortened, with_causes};
 use oci_images::plain::transport_cause;
+use oci_images::secrets::{Address, Secrets};
 
 /// The field manager of what this program applies.
 pub const MANAGER: &str = "bundle-tool";
@@ -185,14 +186,14 @@ impl Cluster {
         config.read_timeout = Some(READ_TIMEOUT);
         // A proxy may be that of the environment.
         if let Some(proxy) = &config.proxy_url {
-            secrets.add_address(&Address::new(&proxy.to_string()));
+            secrets.add_address(&Address::new(proxy.to_string()));
         }
-        let server = Address::new(&config.cluster_url.to_string());
+        let server = Address::new(config.cluster_url.to_string());
         let namespace = config.default_namespace.clone();
         let configuration = |reason| Error::Configuration { server: server.clone(), reason };
         let credentials = Credentials::take(&mut config, secrets).await.map_err(configuration)?;
         // The user is in the credentials.
-        if let Ok(url) = server.to_string().parse() {
+        if let Ok(url) = server.without_secrets().parse() {
             config.cluster_url = url;
         }
         let client = Client::try_from(config)

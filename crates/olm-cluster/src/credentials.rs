@@ -1,19 +1,18 @@
 //! The address and the credentials of a cluster, from a kubeconfig: read within limits, renewed when they expire, and masked in
 //! messages.
 
-use std::fmt;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Mutex as SyncMutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, Uri};
 use jiff::Timestamp;
 use kube::Config;
 use kube::config::{ExecConfig, ExecInteractiveMode, Kubeconfig};
+use oci_images::secrets::{Address, Secrets};
 use olm_model::disk::file;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
@@ -34,77 +33,6 @@ const PLUGIN_TIMEOUT: Duration = Duration::from_mins(2);
 const TOKEN_FILE_AGE: Duration = Duration::from_mins(1);
 /// How long before its expiration a token is renewed, in seconds.
 const EXPIRATION_MARGIN: i64 = 60;
-/// Stands in messages where a secret was.
-const MASK: &str = "***";
-/// Shorter secrets are not masked: they are parts of words.
-const MIN_SECRET: usize = 4;
-
-/// An address, which is shown without its user and its query: they may be secrets.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Address(String);
-
-impl Address {
-    /// Returns the address of a URL, or of a host with or without a port.
-    #[must_use]
-    pub fn new(url: &str) -> Self {
-        Self(url.to_owned())
-    }
-
-    /// Returns the user and the password of the address, and its query.
-    fn secrets(&self) -> impl Iterator<Item = &str> {
-        let (rest, query) = self.0.split_once('?').unwrap_or((&self.0, ""));
-        let rest = rest.split_once("://").map_or(rest, |(_, rest)| rest);
-        let authority = rest.split('/').next().unwrap_or_default();
-        let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
-        let parts = [user].into_iter().chain(user.split_once(':').map(|(_, password)| password));
-        let values = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1));
-        parts.chain([query]).chain(values).filter(|part| !part.is_empty())
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rest = self.0.split(['?', '#']).next().unwrap_or_default();
-        let (scheme, rest) = rest.split_once("://").map_or(("", rest), |(scheme, rest)| (scheme, rest));
-        let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-        let host = authority.rsplit('@').next().unwrap_or_default();
-        let separator = if scheme.is_empty() { "" } else { "://" };
-        write!(f, "{scheme}{separator}{host}{path}")
-    }
-}
-
-impl fmt::Debug for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-/// Secrets that an API server may echo, and that a library may quote.
-#[derive(Default)]
-pub(crate) struct Secrets(SyncMutex<Vec<String>>);
-
-impl Secrets {
-    fn add(&self, secret: &str) {
-        let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for form in [secret.trim().to_owned(), STANDARD.encode(secret), STANDARD_NO_PAD.encode(secret)] {
-            if form.len() >= MIN_SECRET && !forms.contains(&form) {
-                forms.push(form);
-            }
-        }
-        // The longest first: a secret may contain another one.
-        forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
-    }
-
-    pub(crate) fn add_address(&self, address: &Address) {
-        address.secrets().for_each(|secret| self.add(secret));
-    }
-
-    /// Returns a text with secrets masked.
-    pub(crate) fn mask(&self, text: &str) -> String {
-        let forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        forms.iter().fold(text.to_owned(), |text, form| text.replace(form.as_str(), MASK))
-    }
-}
 
 /// What goes into the header `Authorization`.
 pub(crate) struct Credentials {
@@ -177,14 +105,14 @@ pub(crate) fn resolve(
         cluster.certificate_authority_data = Some(STANDARD.encode(read("certificate-authority", path)?));
     }
     if let Some(proxy) = &cluster.proxy_url {
-        secrets.add_address(&Address::new(proxy));
+        secrets.add_address(&Address::new(proxy.as_str()));
     }
     let is_encrypted = cluster.certificate_authority_data.is_some()
         || has_certificate
         || cluster.insecure_skip_tls_verify == Some(true);
     let Some(server) = cluster.server.as_mut() else { return Ok(None) };
     *server = completed(server, is_encrypted)?;
-    let address = Address::new(server);
+    let address = Address::new(server.as_str());
     secrets.add_address(&address);
     Ok(Some(address))
 }
@@ -412,30 +340,6 @@ async fn run(plugin: &ExecConfig) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_are_shown_without_user_and_query() {
-        for (url, shown) in [
-            ("https://user:hunter2@host:6443/a?token=x", "https://host:6443/a"),
-            ("user:hunter2@127.0.0.1:1", "127.0.0.1:1"),
-            ("https://a@b@host", "https://host"),
-            ("host", "host"),
-            ("http://[::1]:80/?x#y", "http://[::1]:80/"),
-        ] {
-            assert_eq!(Address::new(url).to_string(), shown, "{url}");
-            assert_eq!(format!("{:?}", Address::new(url)), shown, "{url}");
-        }
-    }
-
-    #[test]
-    fn secrets_of_addresses_and_tokens_are_masked() {
-        let secrets = Secrets::default();
-        secrets.add_address(&Address::new("https://user:hunter2@host?access_token=hunter3&b=1"));
-        secrets.add("hunter4-TOKEN\n");
-        let echoed = format!("hunter2 hunter3 hunter4-TOKEN {}", STANDARD.encode("user:hunter2"));
-        assert_eq!(secrets.mask(&echoed), "*** *** *** ***");
-        assert_eq!(secrets.mask("user b=1"), "user b=1");
-    }
 
     #[test]
     fn server_without_a_scheme_is_completed_as_by_kubectl() {

@@ -28,7 +28,6 @@ pub mod test_storage;
 pub mod v1;
 
 pub use client::{Cluster, Error};
-pub use credentials::Address;
 pub use deadline::Deadline;
 pub use diagnose::{Diagnosis, Scope};
 pub use kinds::Kind;

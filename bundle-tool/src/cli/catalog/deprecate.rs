@@ -79,13 +79,8 @@ impl Deprecate {
         let (mut packages, _) = resolve(&store.blobs);
         load::select([&mut packages], Some(&self.package))?;
         let linked = packages.get(self.package.as_str()).context("the package is not in the catalog")?;
-        if let Some(channel) = self.channel.iter().find(|name| !linked.channels.contains_key(name.as_str())) {
-            let known: Vec<&str> = linked.channels.keys().copied().collect();
-            bail!(
-                "channel `{channel}` is not in package `{}`: its channels are {}",
-                self.package,
-                known.join(", ")
-            );
+        for channel in &self.channel {
+            linked.channel(channel)?;
         }
         if let Some(bundle) = self.bundle.iter().find(|name| !linked.bundles.contains_key(name.as_str())) {
             bail!("bundle `{bundle}` is not in package `{}`", self.package);

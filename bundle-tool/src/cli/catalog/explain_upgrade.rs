@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use clap::Args;
 
 use super::load;
@@ -55,14 +55,7 @@ impl ExplainUpgrade {
         load::select([&mut packages], Some(&self.package))?;
         let linked = packages.get(self.package.as_str()).context("the package is not in the catalog")?;
         let name = self.channel.as_deref().unwrap_or(&linked.package.default_channel);
-        let Some(channel) = linked.channels.get(name) else {
-            let known: Vec<&str> = linked.channels.keys().copied().collect();
-            bail!(
-                "channel `{name}` is not in package `{}`: its channels are {}",
-                self.package,
-                known.join(", ")
-            );
-        };
+        let channel = linked.channel(name)?;
         // A name, or the version of a bundle.
         let by_version = linked
             .bundles

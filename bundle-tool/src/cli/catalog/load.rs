@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::cli::images::{Location, RegistryArgs};
 use crate::cli::runtime::runtime;
 use crate::cli::stdin;
+use oci_images::compressed::is_compressed;
 use olm_catalog::validate::decode;
 use olm_catalog::validate::{Blob, Decoded, Packages};
 use olm_model::disk;
@@ -20,6 +21,9 @@ use olm_model::report::{Finding, suggest};
 pub(crate) fn sources(reference: &str, registries: &RegistryArgs) -> Result<Vec<Source>> {
     if reference == "-" {
         let bytes = stdin::read(stdin::MAX_CATALOG)?;
+        if is_compressed(&bytes) {
+            return Err(FormatError::Compressed { path: "standard input".to_owned() }.into());
+        }
         return Ok(vec![Source { name: "-".into(), content: Content::Bytes(bytes) }]);
     }
     let Some(location) = Location::of_image(reference)? else {

@@ -28,7 +28,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use self::cobra::{Command, Matches, Parsed};
+use self::cobra::{Action, Arity, Command, Flag, Matches, Parsed};
+use self::native::{Becomes, NativeCommand};
 use super::error_help::with_help;
 use super::exit::{Exit, is_broken_pipe};
 use super::program_name;
@@ -265,9 +266,22 @@ fn variable(name: &str) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// Prints completions of a tool's command line for a shell.
+/// Returns the command that prints completions of a tool's command line.
+const fn completion_command(action: Action) -> Command {
+    const FLAGS: &[Flag] = &[Flag::bool("no-descriptions", "Accepted for compatibility")];
+    Command::leaf("completion", "[SHELL]", "Print completions for a shell", Arity::AtMost(1), FLAGS, action)
+        .native(NativeCommand::new(&["completions"], &[("no-descriptions", Becomes::Omitted)]))
+}
+
+/// Prints completions of a tool's command line for a shell; without a shell, the help of the command, as cobra does.
 fn completion(root: &'static Command, matches: &Matches) -> anyhow::Result<Status> {
     use clap::ValueEnum as _;
+    if matches.arguments.is_empty() {
+        let command = root.commands.iter().find(|command| command.name == "completion");
+        let path: Vec<&'static Command> = [Some(root), command].into_iter().flatten().collect();
+        io::stdout().lock().write_all(cobra::help(&path).as_bytes())?;
+        return Ok(Status::SUCCESS);
+    }
     let shell = matches.argument(0);
     let shell = clap_complete::Shell::from_str(shell, false).map_err(|_| {
         UsageError(format!("unknown shell {shell:?}: expected bash, fish, powershell or zsh"))
@@ -280,7 +294,7 @@ fn completion(root: &'static Command, matches: &Matches) -> anyhow::Result<Statu
 
 #[cfg(test)]
 mod tests {
-    use super::native::{Becomes, Native};
+    use super::native::Native;
     use super::*;
 
     /// Visits all commands of a tree.

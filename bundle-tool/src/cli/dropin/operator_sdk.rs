@@ -75,15 +75,7 @@ pub(crate) const ROOT: Command = Command {
             ),
             Command::group("bundle", "Work with bundles", &[BUNDLE_VALIDATE]),
             CLEANUP,
-            Command::leaf(
-                "completion",
-                "SHELL",
-                "Print completions for a shell",
-                Arity::Exactly(1),
-                &[],
-                |matches| super::completion(&ROOT, matches),
-            )
-            .native(NativeCommand::new(&["completions"], &[])),
+            super::completion_command(|matches| super::completion(&ROOT, matches)),
             Command::group("create", "Add APIs and webhooks to a project", &[CREATE_API, CREATE_WEBHOOK]),
             Command::leaf(
                 "edit",

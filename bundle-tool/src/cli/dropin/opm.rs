@@ -50,15 +50,7 @@ pub(crate) const ROOT: Command = Command {
         "Build file-based catalogs of operators",
         &[
             ALPHA,
-            Command::leaf(
-                "completion",
-                "SHELL",
-                "Print completions for a shell",
-                Arity::Exactly(1),
-                &[],
-                |matches| super::completion(&ROOT, matches),
-            )
-            .native(NativeCommand::new(&["completions"], &[])),
+            super::completion_command(|matches| super::completion(&ROOT, matches)),
             Command::group("generate", "Generate files for file-based catalogs", &[DOCKERFILE]),
             INDEX,
             INIT,

@@ -142,10 +142,7 @@ impl Selection {
 /// Returns the version of the head of a channel, as a range.
 fn newest(linked: &PackageGraph<'_>, channel: &str) -> Result<Range> {
     let package = excerpt(&linked.package.name);
-    let Some(graph) = linked.channels.get(channel) else {
-        bail!("channel `{}` is not in package `{package}`", excerpt(channel));
-    };
-    let heads = heads(graph);
+    let heads = heads(linked.channel(channel)?);
     let versions = heads.iter().filter_map(|head| linked.bundles.get(head.name.as_str())?.version.as_ref());
     let Some(version) = versions.max() else {
         bail!("channel `{}` of package `{package}` has no newest bundle with a version", excerpt(channel));

@@ -133,7 +133,9 @@ impl Destination {
             }
             Some(target) => {
                 let artifact = match base {
-                    Some(base) => base.with_blobs(artifact, &progress).await?,
+                    Some(base) => {
+                        base.with_blobs_in(artifact, &target.0.scratch_directory(), &progress).await?
+                    }
                     None => artifact,
                 };
                 write(&target.0, artifact, &reference.to_string())?;

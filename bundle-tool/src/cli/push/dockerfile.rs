@@ -9,6 +9,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use oci_images::compressed::is_compressed;
 use oci_images::layout::FileMap;
 
 use crate::terminal::{WARNING, stderr};
@@ -198,10 +199,6 @@ fn warn_of_ignored(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The first bytes of what `ADD` decompresses: gzip, bzip2, xz and zstd.
-const COMPRESSED: [&[u8]; 4] =
-    [&[0x1f, 0x8b], b"BZh", &[0xfd, b'7', b'z', b'X', b'Z', 0], &[0x28, 0xb5, 0x2f, 0xfd]];
-
 /// Returns whether `ADD` would extract a file, because it is compressed or begins with the header of a tar archive.
 fn is_archive(path: &Path) -> Result<bool> {
     // Reading a FIFO would wait for its writer.
@@ -211,7 +208,7 @@ fn is_archive(path: &Path) -> Result<bool> {
     let mut head = Vec::new();
     let file = fs::File::open(path).with_context(|| format!("failed to read {}", path.display()))?;
     file.take(512).read_to_end(&mut head).with_context(|| format!("failed to read {}", path.display()))?;
-    Ok(COMPRESSED.iter().any(|magic| head.starts_with(magic)) || is_tar_header(&head))
+    Ok(is_compressed(&head) || is_tar_header(&head))
 }
 
 /// Returns whether a block is the header of a tar archive: its checksum counts itself as spaces.

@@ -15,6 +15,7 @@ use super::image::document;
 use super::oci_layout::{OciLayout, Storage, blob_path};
 use super::regular::open_regular;
 use super::writer::{MARKER, MARKER_NAME, index_of, index_with};
+use crate::compressed::is_compressed;
 use atomic_files::Pending;
 
 /// The document that lists the images of a Docker archive.
@@ -58,10 +59,6 @@ pub fn open_archive(path: &Path) -> Result<OciLayout, Error> {
 /// Offset and size of the members of an archive by path.
 pub(crate) type Members = BTreeMap<String, (u64, u64)>;
 
-/// The first bytes of files that are compressed with gzip, Zstandard, xz or bzip2.
-const COMPRESSED: [&[u8]; 4] =
-    [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd], &[0xfd, b'7', b'z', b'X', b'Z'], b"BZh"];
-
 /// What an archive contains.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
@@ -84,7 +81,7 @@ pub(crate) fn scan(
     let (file, _) = open_regular(path)?;
     let mut file = BufReader::new(file);
     let start = file.fill_buf().map_err(Error::read(path))?;
-    if COMPRESSED.iter().any(|magic| start.starts_with(magic)) {
+    if is_compressed(start) {
         return Err(Error::malformed(what(), expected, "the file is compressed; decompress it first"));
     }
     let mut archive = tar::Archive::new(file);

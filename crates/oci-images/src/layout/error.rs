@@ -142,6 +142,16 @@ impl Error {
         Self::Temporary { directory: std::env::temp_dir(), source }
     }
 
+    /// Returns an error about the file system of `directory`, where bytes are stored until they are at their place.
+    #[cfg(feature = "registry")]
+    pub(crate) fn stored_in(directory: &Path, source: io::Error) -> Self {
+        if directory == std::env::temp_dir() {
+            Self::temporary(source)
+        } else {
+            atomic_files::Error::new("write to", directory, source).into()
+        }
+    }
+
     /// Returns an error about bytes that do not have the expected form.
     pub(crate) fn malformed(
         what: impl Into<String>,

@@ -99,6 +99,11 @@ impl DirectoryWriter {
         Ok(self)
     }
 
+    /// Returns the directory on whose disk blobs are stored.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns the blob of this layout.
     pub(crate) fn blob(&self, descriptor: Descriptor) -> Blob {
         let name = blob_path(descriptor.digest());

@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 use crate::layout;
 use crate::plain::Cause;
 
-/// Why a request did not give what was asked for. All text in it is [clean](super::sanitize::Secrets::clean).
+/// Why a request did not give what was asked for. All text in it is [clean](crate::secrets::Secrets::clean).
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// No connection could be established.

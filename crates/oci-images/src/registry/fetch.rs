@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Seek, Write};
+use std::path::Path;
 
 use futures::FutureExt;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -31,33 +32,47 @@ impl Repository {
     /// [`Error::Invalid`] if the registry returns other bytes than the descriptor promises, [`Error::Layout`] if the
     /// temporary directory is full.
     pub async fn fetch(&self, blob: &Blob, progress: &Progress) -> Result<Blob, Error> {
+        self.fetch_in(blob, &std::env::temp_dir(), progress).await
+    }
+
+    /// As [`Repository::fetch`], with the temporary file in `directory`: on the disk where the blob is written next.
+    pub(crate) async fn fetch_in(
+        &self,
+        blob: &Blob,
+        directory: &Path,
+        progress: &Progress,
+    ) -> Result<Blob, Error> {
         if blob.is_present() {
             return Ok(blob.clone());
         }
         let what = format!("the blob {}", blob.digest());
         progress.expect(blob.size());
-        let file = blocking(tempfile::tempfile).await.map_err(layout::Error::temporary)?;
-        let fetched = self.download(blob.descriptor(), &file, progress).await;
+        let owned = directory.to_owned();
+        let file = blocking(move || tempfile::tempfile_in(owned)).await;
+        let file = file.map_err(|error| layout::Error::stored_in(directory, error))?;
+        let fetched = self.download(blob.descriptor(), &file, directory, progress).await;
         fetched.map_err(|failure| self.session.error(failure, "return", &what))?;
         Ok(Blob::from_temporary(blob.descriptor().clone(), file))
     }
 
-    /// Writes the bytes of a blob to an empty file, which has them all if there is no error. `progress` never counts more
-    /// bytes than the file has, and counts a restart before the file is emptied.
+    /// Writes the bytes of a blob to an empty file in `directory`, which has them all if there is no error. `progress` never counts
+    /// more bytes than the file has, and counts a restart before the file is emptied.
     pub(crate) async fn download(
         &self,
         descriptor: &Descriptor,
         handle: &File,
+        directory: &Path,
         progress: &Progress,
     ) -> Result<(), Failure> {
+        let not_stored = |error| Failure::Local(layout::Error::stored_in(directory, error));
         let digest = descriptor.digest();
         if *digest.algorithm() != DigestAlgorithm::Sha256 {
             return Err(Failure::Invalid(format!("unsupported digest algorithm `{}`", digest.algorithm())));
         }
-        let mut file = Hashing::new(handle.try_clone().map_err(temporary_error)?);
+        let mut file = Hashing::new(handle.try_clone().map_err(not_stored)?);
         let mut attempts = self.session.attempts();
         loop {
-            match self.append(descriptor, handle, &mut file, progress).await {
+            match self.append(descriptor, handle, &mut file, &not_stored, progress).await {
                 Ok(()) => break,
                 // Everything arrived, whatever happened to the end of the response.
                 Err(Failure::Broken(_)) if file.size() == descriptor.size() => break,
@@ -84,6 +99,7 @@ impl Repository {
         descriptor: &Descriptor,
         handle: &File,
         file: &mut Hashing<File>,
+        not_stored: &(dyn Fn(std::io::Error) -> Failure + Sync),
         progress: &Progress,
     ) -> Result<(), Failure> {
         let mut request =
@@ -105,7 +121,7 @@ impl Repository {
             }
         } else if file.size() > 0 {
             progress.take_back(file.size());
-            *file = restarted(handle).map_err(temporary_error)?;
+            *file = restarted(handle).map_err(not_stored)?;
         }
         while let Some(first) = response.chunk().await? {
             // What has arrived meanwhile is written with it.
@@ -124,15 +140,14 @@ impl Repository {
             if file.size() + length > descriptor.size() {
                 return Err(Failure::Invalid(format!("more than the {} bytes expected", descriptor.size())));
             }
-            let mut writing =
-                std::mem::replace(file, Hashing::new(handle.try_clone().map_err(temporary_error)?));
+            let mut writing = std::mem::replace(file, Hashing::new(handle.try_clone().map_err(not_stored)?));
             let written = blocking(move || {
                 let written = chunks.iter().try_for_each(|chunk| writing.write_all(chunk));
                 (writing, written)
             });
             let (writing, written) = written.await;
             *file = writing;
-            written.map_err(temporary_error)?;
+            written.map_err(not_stored)?;
             progress.advance(length);
             end?;
         }
@@ -145,11 +160,26 @@ impl Repository {
     ///
     /// As [`Repository::fetch`].
     pub async fn with_blobs(&self, artifact: Artifact, progress: &Progress) -> Result<Artifact, Error> {
+        self.with_blobs_in(artifact, &std::env::temp_dir(), progress).await
+    }
+
+    /// As [`Repository::with_blobs`], with the temporary files in `directory`: on the disk where the artifact is written next, see
+    /// [`ImageLocation::scratch_directory`](crate::location::ImageLocation::scratch_directory).
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::fetch`].
+    pub async fn with_blobs_in(
+        &self,
+        artifact: Artifact,
+        directory: &Path,
+        progress: &Progress,
+    ) -> Result<Artifact, Error> {
         let missing: Vec<Blob> =
             artifact.all_blobs().into_values().filter(|blob| !blob.is_present()).cloned().collect();
         let fetched: BTreeMap<String, Blob> = stream::iter(missing)
             .map(|blob| async move {
-                Ok::<_, Error>((blob.digest().to_string(), self.fetch(&blob, progress).await?))
+                Ok::<_, Error>((blob.digest().to_string(), self.fetch_in(&blob, directory, progress).await?))
             })
             .buffer_unordered(self.session.parallel)
             .try_collect()
@@ -164,8 +194,4 @@ fn restarted(handle: &File) -> std::io::Result<Hashing<File>> {
     file.set_len(0)?;
     file.rewind()?;
     Ok(Hashing::new(file))
-}
-
-fn temporary_error(error: std::io::Error) -> Failure {
-    Failure::Local(layout::Error::temporary(error))
 }

@@ -32,10 +32,10 @@ use super::error::Error;
 use super::failure::Failure;
 use super::options::Options;
 use super::remedy::Remedy;
-use super::sanitize::{Address, Secrets};
 use super::target::Policy;
 use super::upload::{PassedOn, Upload};
 use crate::plain::{Cause, CauseKind};
+use crate::secrets::{Address, Secrets};
 
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 10;
@@ -229,7 +229,7 @@ impl Http {
     pub(crate) fn target(&self, from: &Url, location: &str) -> Result<Url, Failure> {
         self.policy.follow(from, location).map_err(|reason| {
             // Never the query, which may carry the rights to an upload.
-            let shown = Address(location).to_string();
+            let shown = Address::new(location).to_string();
             Failure::Target { target: self.secrets.clean(&shown), reason }
         })
     }

@@ -14,9 +14,9 @@ use serde::Deserialize;
 use super::error::Error;
 use super::file;
 use super::reference;
-use super::sanitize::{Address, escape};
 use crate::plain::io_error;
 use crate::reference::Reference;
+use crate::secrets::{Address, escape};
 
 /// Maximum size of a file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -308,7 +308,7 @@ pub(crate) fn location(field: &str, text: &str) -> Result<String, String> {
     }
     Err(format!(
         "invalid {field} `{}`: expected HOST[:PORT][/PATH], without a scheme or a user",
-        Address(text)
+        Address::new(text)
     ))
 }
 

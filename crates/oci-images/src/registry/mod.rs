@@ -31,7 +31,6 @@ mod reference;
 mod referrers;
 mod remedy;
 mod retry;
-mod sanitize;
 #[cfg(feature = "sign")]
 mod secretbox;
 mod send;

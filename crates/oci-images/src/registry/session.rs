@@ -19,11 +19,11 @@ use super::http::{Http, Payload, Request, Response, authority};
 use super::options::Options;
 use super::remedy::Remedy;
 use super::retry::{Attempts, Backoff};
-use super::sanitize::Secrets;
 use super::target::Policy;
 use crate::blocking::blocking;
 use crate::plain::{Cause, CauseKind};
 use crate::reference::Reference;
+use crate::secrets::Secrets;
 
 /// Maximum size of a token server's response, in bytes.
 const MAX_TOKEN_RESPONSE: u64 = 64 << 10;

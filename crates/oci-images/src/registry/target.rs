@@ -7,7 +7,7 @@ use reqwest::Url;
 
 use super::error::Error;
 use super::options::Options;
-use super::sanitize::Address;
+use crate::secrets::Address;
 
 /// Maximum length of an address in a `Location` header or of a token server, in bytes.
 const MAX_ADDRESS: usize = 16 << 10;
@@ -45,7 +45,7 @@ impl Policy {
             })
         };
         let invalid = || Error::Name {
-            name: Address(registry).to_string(),
+            name: Address::new(registry).to_string(),
             reason: "the registry is not a valid host".into(),
         };
         let secure = url("https").ok_or_else(invalid)?;

@@ -12,6 +12,7 @@ use oci_images::layout::{
 };
 use oci_images::location::{Copied, Copier, Error, ImageLocation};
 use oci_images::registry::{Parallel, Progress, Repository};
+use oci_images::transfer::Transfer;
 
 use crate::raw::{self, reply};
 use crate::{LONG, Running, anonymous, image, options, reference};
@@ -291,7 +292,7 @@ async fn mount_refused_falls_back_to_upload() {
             };
             match (request.method.as_str(), path) {
                 (_, "/v2/") => reply(200, &[], b"{}"),
-                ("HEAD", path) if path.starts_with("/v2/b/blobs/") => reply(404, &[], b""),
+                ("HEAD", path) if path.starts_with("/v2/b/") => reply(404, &[], b""),
                 ("HEAD", _) => reply(200, &[("docker-content-digest", served.digest().as_ref())], b""),
                 ("POST", _) if request.path.contains("mount=") => reply(status, &[], b""),
                 ("POST", _) => reply(202, &[("location", "/v2/b/blobs/uploads/1")], b""),
@@ -311,6 +312,25 @@ async fn mount_refused_falls_back_to_upload() {
         let copied = one_by_one.copy(&from, &to, &Progress::hidden()).await.unwrap();
         assert_eq!((copied.sent, copied.mounted), (2, 0), "{status}");
         assert_eq!(log.count("mount="), 1, "{status}");
+
+        // As `mirror` copies, and as `push --base` sends the layers of the base.
+        let transfer = Transfer::new(one_by_one.options.clone(), anonymous(), false);
+        let mirrored = transfer.copy(&from, &to, true, &Progress::hidden()).await.unwrap();
+        assert!(mirrored.is_new && log.count("mount=") == 2, "{status}");
+        let [base, name] = ["a:v1", "b:v2"].map(|name| reference(address, name));
+        let base = Repository::for_reading(&base, &one_by_one.options, &anonymous()).await.unwrap();
+        let extended = ImageBuilder {
+            base: Some(base.image(&Platform::default()).await.unwrap()),
+            user: Some("1".to_owned()),
+            ..ImageBuilder::default()
+        };
+        let target =
+            Repository::for_writing_on(&name, Some(base.reference()), &one_by_one.options, &anonymous());
+        let pushed =
+            target.await.unwrap().push(&extended.build().unwrap(), Some(&base), &Progress::hidden()).await;
+        let pushed = pushed.unwrap();
+        assert_eq!((pushed.sent, pushed.mounted), (2, 0), "{status}");
+        assert_eq!(log.count("mount="), 3, "{status}");
     }
 }
 

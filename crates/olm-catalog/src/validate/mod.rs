@@ -24,7 +24,7 @@ pub use fields::bytes as base64_data;
 pub use graph::{Shape, head_positions, heads, shape, upgrade_breaks};
 pub use openshift::version_of_path;
 pub use reference::check as check_image_reference;
-pub use resolve::{PackageGraph, Packages, resolve};
+pub use resolve::{PackageGraph, Packages, UnknownChannel, resolve};
 
 /// Validates a catalog whose documents were decoded, and which is for a version of OpenShift if one is given. `path` is the catalog
 /// as the user named it.

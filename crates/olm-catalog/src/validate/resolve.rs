@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::blob::{Blob, Bundle, Channel, Deprecations, Package, SourcePosition};
 use super::graph;
 use super::repair;
+use kube_yaml::text::excerpt;
 use olm_model::report::suggest::nearest;
 use olm_model::report::{Finding, Fix, Safety};
 use olm_rules::{Rule, catalog};
@@ -35,6 +36,28 @@ impl<'b> PackageGraph<'b> {
     pub fn deprecation(&self, schema: &str, name: &str) -> Option<&'b str> {
         self.deprecated.get(&(schema, name)).copied()
     }
+
+    /// Returns a channel of the package.
+    ///
+    /// # Errors
+    /// The package does not have it.
+    pub fn channel(&self, name: &str) -> Result<&'b Channel, UnknownChannel> {
+        self.channels.get(name).copied().ok_or_else(|| UnknownChannel {
+            package: self.package.name.clone(),
+            channel: name.to_owned(),
+            known: known(self).unwrap_or_else(|| "it has none".to_owned()),
+        })
+    }
+}
+
+/// A package does not have a channel.
+#[derive(Debug, thiserror::Error)]
+#[error("channel `{}` is not in package `{}`: {known}", excerpt(channel), excerpt(package))]
+pub struct UnknownChannel {
+    package: String,
+    channel: String,
+    /// The channels of the package.
+    known: String,
 }
 
 /// The packages of a catalog by name.
@@ -431,7 +454,8 @@ fn only_channel<'b>(linked: &PackageGraph<'b>) -> Option<&'b str> {
 /// The channels of a package for a message.
 fn known(linked: &PackageGraph<'_>) -> Option<String> {
     const MAX_NAMES: usize = 10;
-    let names: Vec<_> = linked.channels.keys().take(MAX_NAMES).map(|name| format!("`{name}`")).collect();
+    let names: Vec<_> =
+        linked.channels.keys().take(MAX_NAMES).map(|name| format!("`{}`", excerpt(name))).collect();
     let more = linked.channels.len().saturating_sub(MAX_NAMES);
     match more {
         _ if names.is_empty() => None,

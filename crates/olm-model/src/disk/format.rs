@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use oci_images::compressed::is_compressed;
+
 use super::directory::Directory;
 use super::file;
 use super::walk::{Kind, Options, WalkError, walk};
@@ -38,8 +40,10 @@ pub enum Format {
     PackageManifests,
     /// An `SQLite` index, at this path.
     Sqlite(PathBuf),
-    /// An image archive, which may be compressed.
+    /// An image archive.
     Archive,
+    /// A compressed file, whatever it contains.
+    Compressed,
     /// The directory of an OCI layout.
     Layout,
     /// A file of another kind.
@@ -78,6 +82,12 @@ pub enum FormatError {
     /// An image archive, read as a file of manifests.
     #[error("{path} is an image archive: use `oci-archive:{path}`")]
     Archive {
+        /// The file.
+        path: String,
+    },
+    /// A compressed file.
+    #[error("{path} is compressed: decompress it first")]
+    Compressed {
         /// The file.
         path: String,
     },
@@ -125,6 +135,7 @@ pub(crate) fn require_bundle(path: &Path) -> Result<(), FormatError> {
         Format::PackageManifests => Err(FormatError::PackageManifests { path: shown() }),
         Format::Sqlite(database) => Err(FormatError::Sqlite { path: database.display().to_string() }),
         Format::Layout => Err(FormatError::Layout { path: shown() }),
+        Format::Compressed => Err(FormatError::Compressed { path: shown() }),
         Format::Bundle | Format::Archive | Format::Other => Ok(()),
     }
 }
@@ -137,8 +148,13 @@ pub(crate) fn require_catalog(path: &Path) -> Result<(), FormatError> {
     if is_layout(path) {
         return Err(FormatError::Layout { path: path.display().to_string() });
     }
-    if path.is_file() && of_file(path) == Format::Archive {
-        return Err(FormatError::Archive { path: path.display().to_string() });
+    if path.is_file() {
+        let path = path.display().to_string();
+        match of_file(Path::new(&path)) {
+            Format::Archive => return Err(FormatError::Archive { path }),
+            Format::Compressed => return Err(FormatError::Compressed { path }),
+            _ => {}
+        }
     }
     let has_parts = path.join("manifests").is_dir() && path.join("metadata").is_dir();
     if has_parts && !is_catalog(path)? {
@@ -394,11 +410,12 @@ fn of_file(path: &Path) -> Format {
     of_bytes(&head)
 }
 
-/// Returns what the beginning of a file is: [`Format::Archive`], [`Format::Catalog`] or [`Format::Other`].
+/// Returns what the beginning of a file is: [`Format::Compressed`], [`Format::Archive`], [`Format::Catalog`] or [`Format::Other`].
 #[must_use]
 pub fn of_bytes(head: &[u8]) -> Format {
-    const GZIP: &[u8] = &[0x1f, 0x8b];
-    if head.starts_with(GZIP) || head.get(257..262) == Some(b"ustar") {
+    if is_compressed(head) {
+        Format::Compressed
+    } else if head.get(257..262) == Some(b"ustar") {
         Format::Archive
     } else if has_blobs(&head[..head.len().min(HEAD)]) {
         Format::Catalog
@@ -523,7 +540,7 @@ mod tests {
         assert_eq!(of("catalog.yaml"), Format::Catalog);
         assert_eq!(of("index"), Format::Sqlite(dir.path().join("index/index.db")));
         assert_eq!(of("index.db"), Format::Sqlite(dir.path().join("index.db")));
-        assert_eq!(of("image.tar.gz"), Format::Archive);
+        assert_eq!(of("image.tar.gz"), Format::Compressed);
         assert_eq!(of("empty/x.txt"), Format::Other);
     }
 }

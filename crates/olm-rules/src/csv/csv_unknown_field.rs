@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+
+use super::related_image_invalid;
 use crate::prelude::*;
 use crate::reporter::{rename, unknown_field};
 
@@ -22,7 +25,13 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    // The rule for these images reports the fields that stand in for them.
+    let others = related_image_invalid::other_names(csv);
+    let images: BTreeSet<&str> = others.values().map(|other| other.path.as_str()).collect();
     for unknown in &csv.unknown {
+        if images.contains(unknown.path.as_str()) {
+            continue;
+        }
         if reporter.skip_if_full() {
             continue;
         }

@@ -1,4 +1,9 @@
+use std::collections::BTreeMap;
+
+use kube_yaml::Unknown;
+
 use crate::prelude::*;
+use crate::reporter::rename;
 use oci_images::reference::Reference;
 
 pub(crate) static RULE: Rule = Rule {
@@ -22,11 +27,17 @@ pub(crate) static RULE: Rule = Rule {
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.relatedImages");
+    let others = other_names(csv);
     for (index, related) in csv.typed.spec.related_images.iter().enumerate() {
         let image = related.image.as_str();
         let entry = list.index(index);
-        let message = if image.is_empty() {
-            missing(csv, &entry)
+        let message = if let Some(other) = others.get(&index) {
+            let message = format!("missing required field `image`: the entry has `{}` instead", other.name);
+            reporter.fix(rename(other));
+            reporter.at(csv.object.file, &other.path, other.position, message);
+            continue;
+        } else if image.is_empty() {
+            "missing required field `image`".to_owned()
         } else if let Err(error) = image.parse::<Reference>() {
             format!("invalid image reference `{image}`: {error}")
         } else {
@@ -36,12 +47,15 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// Returns the message for an entry without an image, which may have it under another name.
-fn missing(csv: &Csv<'_>, entry: &Path<'_>) -> String {
-    let below = format!("{entry}.");
-    let mut others = csv.unknown.iter().filter(|unknown| unknown.path.starts_with(&below));
-    match others.next() {
-        Some(other) => format!("missing required field `image`: the entry has `{}` instead", other.name),
-        None => "missing required field `image`".to_owned(),
+/// Returns the first unknown field of each entry without an image, which probably is the image, by the index of the entry.
+pub(super) fn other_names<'c>(csv: &'c Csv<'_>) -> BTreeMap<usize, &'c Unknown> {
+    let mut others = BTreeMap::new();
+    for unknown in &csv.unknown {
+        let below = unknown.path.strip_prefix("spec.relatedImages[").and_then(|rest| rest.split_once(']'));
+        let Some(index) = below.and_then(|(index, _)| index.parse::<usize>().ok()) else { continue };
+        if csv.typed.spec.related_images.get(index).is_some_and(|related| related.image.is_empty()) {
+            others.entry(index).or_insert(unknown);
+        }
     }
+    others
 }

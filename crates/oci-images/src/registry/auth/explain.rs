@@ -8,7 +8,7 @@ use super::file::AuthFile;
 use super::helper;
 use super::resolver::Resolver;
 use crate::reference::Reference;
-use crate::registry::sanitize::escape;
+use crate::secrets::escape;
 
 /// What was found in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

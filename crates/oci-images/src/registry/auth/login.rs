@@ -17,7 +17,7 @@ use super::file::{self, AuthFile};
 use super::helper;
 use super::resolver::Resolver;
 use crate::registry::file as regular;
-use crate::registry::sanitize::escape;
+use crate::secrets::escape;
 use crate::sys;
 
 /// How long a login waits for another one.

@@ -9,7 +9,7 @@ use super::error::Error;
 use super::file::{self, AuthFile};
 use super::helper;
 use crate::reference::Reference;
-use crate::registry::sanitize::escape;
+use crate::secrets::escape;
 
 /// Where the credentials for an image come from: those that are given, and files. By default there are none.
 ///

@@ -9,7 +9,7 @@ use std::fs::OpenOptions;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,8 +38,8 @@ use crate::registry::error::Error as RegistryError;
 use crate::registry::mirrors::{self, Mirrors};
 use crate::registry::options::Options;
 use crate::registry::progress::{Done, Progress};
-use crate::registry::sanitize::Address;
 use crate::registry::session::Session;
+use crate::secrets::Address;
 
 /// How long a login at the other registry is used.
 const SESSION_AGE: Duration = Duration::from_mins(5);
@@ -181,7 +181,7 @@ impl Proxy {
         hosts: &[String],
         limits: Limits,
     ) -> Result<Self, Error> {
-        let shown = Address(&upstream.registry).to_string();
+        let shown = Address::new(upstream.registry.as_str()).to_string();
         let fail = |reason: String| Error::Upstream { registry: shown.clone(), reason };
         let registry = mirrors::location("registry", &upstream.registry).map_err(fail)?;
         if registry.is_empty() {
@@ -478,13 +478,14 @@ impl Proxy {
         }
         let path: TempPath = store.temporary()?;
         let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        let directory = path.parent().map(Path::to_owned).unwrap_or_default();
         let progress = Progress::hidden();
         let arriving = Arriving { size, path: path.to_path_buf(), received: progress.watch() };
         state.send_modify(|state| state.arriving = Some(arriving));
         let repository = self.repository(name).await.map_err(|error| self.failure(&error))?;
         let descriptor =
             Descriptor::new(MediaType::Other("application/octet-stream".into()), size, digest.clone());
-        repository.download(&descriptor, &file, &progress).await.map_err(|failure| {
+        repository.download(&descriptor, &file, &directory, &progress).await.map_err(|failure| {
             self.failure(&repository.session.error(failure, "return", &format!("the blob {digest}")))
         })?;
         let (store, name, digest) = (Arc::clone(store), name.clone(), digest.clone());

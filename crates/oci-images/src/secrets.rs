@@ -1,4 +1,5 @@
-//! Text from a registry on its way into a message: without secrets, control characters or excess.
+//! Secrets, addresses that may contain some, and text from a server on its way into a message: without secrets, control characters
+//! or excess.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,19 +12,22 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_S
 const MAX_TEXT: usize = 300;
 /// Stands in messages where a secret was.
 const MASK: &str = "***";
+/// Minimum number of bytes of a value in the query of an address that is masked.
+const MIN_VALUE: usize = 4;
 
-/// The secrets of a session. A registry may echo them in anything it sends, so [`Secrets::clean`] removes them from
-/// whatever becomes part of a message. Clones share the same secrets.
+/// The secrets of a session. A server may echo them in anything it sends, and a library may quote them, so [`Secrets::clean`] and
+/// [`Secrets::mask`] remove them from whatever becomes part of a message. Clones share the same secrets.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets(Arc<Mutex<BTreeSet<String>>>);
+pub struct Secrets(Arc<Mutex<BTreeSet<String>>>);
 
 impl Secrets {
     /// Adds a secret, with the forms in which it travels: base64, percent-encoded and inside JSON.
-    pub(crate) fn add(&self, secret: &str) {
-        if secret.is_empty() {
+    pub fn add(&self, secret: &str) {
+        let trimmed = secret.trim();
+        if trimmed.is_empty() {
             return;
         }
-        let mut forms = vec![secret.to_owned(), percent_encoded(secret)];
+        let mut forms = vec![secret.to_owned(), trimmed.to_owned(), percent_encoded(trimmed)];
         forms.push(serde_json::Value::from(secret).to_string().trim_matches('"').to_owned());
         for engine in [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD] {
             forms.push(engine.encode(secret));
@@ -31,12 +35,27 @@ impl Secrets {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(forms);
     }
 
+    /// Adds what may be secret of an address: the user with the password, the password, the query and its values.
+    pub fn add_address(&self, address: &Address) {
+        let rest = address.0.split_once("://").map_or(address.0.as_str(), |(_, rest)| rest);
+        let query = rest.split_once('?').map_or("", |(_, query)| query);
+        let user = user_end(rest).map_or("", |at| &rest[..at]);
+        // A short value is part of words.
+        let values = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1));
+        let values = values.filter(|value| value.len() >= MIN_VALUE);
+        let password = user.split_once(':').map(|(_, password)| password);
+        [user, query].into_iter().chain(password).chain(values).for_each(|secret| self.add(secret));
+    }
+
     /// Returns `text` on one line, with secrets masked, control characters escaped and the excess cut off.
-    pub(crate) fn clean(&self, text: &str) -> String {
+    #[must_use]
+    pub fn clean(&self, text: &str) -> String {
         shorten(&escape(&self.mask(text)))
     }
 
-    fn mask(&self, text: &str) -> String {
+    /// Returns `text` with secrets masked.
+    #[must_use]
+    pub fn mask(&self, text: &str) -> String {
         let secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The longest first: a secret may contain another one.
         let mut longest_first: Vec<&String> = secrets.iter().collect();
@@ -54,31 +73,60 @@ impl std::fmt::Debug for Secrets {
 }
 
 /// An address or a name from a user or a server. It is shown without what may be a secret: user, password, query and fragment.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Address<'a>(pub(crate) &'a str);
+#[derive(Clone, PartialEq, Eq)]
+pub struct Address(String);
 
-impl std::fmt::Display for Address<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (scheme, rest) = match self.0.split_once("://") {
-            Some((scheme, rest)) => (format!("{scheme}://"), rest),
-            None => (String::new(), self.0),
-        };
-        // A password may contain anything, so it ends at the last `@` that does not begin a digest.
-        let is_digest = |text: &str| {
-            text.split_once(':').is_some_and(|(algorithm, hex)| {
-                !hex.is_empty()
-                    && algorithm.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-                    && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
-            })
-        };
-        let mut user_ends = rest.rmatch_indices('@').map(|(at, _)| at);
-        let rest = match user_ends.find(|at| !is_digest(&rest[at + 1..])) {
-            Some(at) => format!("{MASK}@{}", &rest[at + 1..]),
-            None => rest.to_owned(),
-        };
-        let shown = rest.split(['?', '#']).next().unwrap_or_default();
-        formatter.write_str(&escape(&format!("{scheme}{shown}")))
+impl Address {
+    /// Returns the address of a URL, of a host with or without a port, or of an image.
+    #[must_use]
+    pub fn new(address: impl Into<String>) -> Self {
+        Self(address.into())
     }
+
+    /// Returns the address without user, password, query and fragment.
+    #[must_use]
+    pub fn without_secrets(&self) -> String {
+        let (scheme, _, rest) = self.parts();
+        format!("{scheme}{rest}")
+    }
+
+    /// Returns the scheme with its separator, whether there is a user, and the rest without the secrets.
+    fn parts(&self) -> (&str, bool, &str) {
+        let (scheme, rest) = match self.0.find("://") {
+            Some(at) => self.0.split_at(at + "://".len()),
+            None => ("", self.0.as_str()),
+        };
+        let end = user_end(rest);
+        let rest = end.map_or(rest, |at| &rest[at + 1..]);
+        (scheme, end.is_some(), rest.split(['?', '#']).next().unwrap_or_default())
+    }
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (scheme, has_user, rest) = self.parts();
+        let user = if has_user { format!("{MASK}@") } else { String::new() };
+        formatter.write_str(&escape(&format!("{scheme}{user}{rest}")))
+    }
+}
+
+impl std::fmt::Debug for Address {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// Returns where the user in an address without a scheme ends. A password may contain anything, so it ends at the last `@` that does
+/// not begin a digest.
+fn user_end(rest: &str) -> Option<usize> {
+    let is_digest = |text: &str| {
+        text.split_once(':').is_some_and(|(algorithm, hex)| {
+            !hex.is_empty()
+                && algorithm.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+                && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    };
+    rest.rmatch_indices('@').map(|(at, _)| at).find(|at| !is_digest(&rest[at + 1..]))
 }
 
 /// Returns `text` with whitespace collapsed, and characters escaped that change how a terminal shows what follows.
@@ -145,9 +193,11 @@ mod tests {
             ("alice:hun/ter2@x@quay.io/a", "***@quay.io/a"),
             ("https://alice:hunter2@quay.io/a?token=hunter2#hunter2", "https://***@quay.io/a"),
             ("https://quay.io/a?token=hunter2@x", "https://***@x"),
+            ("https://a@b@host:6443/a?b", "https://***@host:6443/a"),
+            ("http://[::1]:80/?x#y", "http://[::1]:80/"),
             (&format!("alice:hunter2@{digest}"), &format!("***@{digest}")),
         ] {
-            assert_eq!(Address(address).to_string(), shown);
+            assert_eq!(Address::new(address).to_string(), shown);
         }
     }
 
@@ -170,6 +220,17 @@ mod tests {
         // Masked before it is shortened: no part of a secret is left at the end.
         let long = format!("{}hunter2+\"x", "a".repeat(MAX_TEXT - 4));
         assert!(!secrets.clean(&long).contains("hunt"));
+    }
+
+    #[test]
+    fn secrets_of_an_address_are_masked() {
+        let secrets = Secrets::default();
+        let address = Address::new("https://ada:hunter2@host:6443/api?token=swordfish&a=b");
+        secrets.add_address(&address);
+        assert_eq!(address.without_secrets(), "https://host:6443/api");
+        assert_eq!(format!("{address:?}"), "https://***@host:6443/api");
+        let masked = secrets.mask("b ada hunter2 ada:hunter2 swordfish aHVudGVyMg==");
+        assert_eq!(masked, "b ada *** *** *** ***");
     }
 
     #[test]
