@@ -103,7 +103,7 @@ fn remove(directory: &Path, digest: &str) {
 }
 
 #[test]
-fn check_lists_missing_images_of_each_platform() {
+fn what_is_missing_of_each_platform_is_listed_and_copied_again() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let directory = one.path();
     let source = published(directory);
@@ -157,6 +157,11 @@ fn check_lists_missing_images_of_each_platform() {
         }
         let expected = [&expected[..], &["the image for linux/s390x".to_owned()]].concat();
         assert_eq!(check(), expected, "{to}");
+        // The tag still leads to the index.
+        let listed = stdout(&run(directory, &[&mirror[..], &["--dry-run"]].concat()));
+        assert!(!listed.contains("of which 0 B"), "{to}: {listed}");
+        stdout(&run(directory, &mirror));
+        assert_eq!(check(), [""; 0], "{to}");
     }
 }
 
