@@ -3,7 +3,8 @@
 # links that leave docs/ lead to the repository at $2; without it, they become plain text.
 set -euo pipefail
 cd "$(dirname "$0")"
-target=../$1 url=$2
+url=$2
+case $1 in /*) target=$1 ;; *) target=../$1 ;; esac
 rm -rf "$target" && mkdir -p "$target"
 cp -r . "$target" && rm "$target/site.sh"
 pages() {
@@ -24,11 +25,11 @@ done <SUMMARY.md >"$target/SUMMARY.md"
 for page in "$target"/*.md "$target"/*/*.md; do
   below=${page#"$target"/} up=
   case $below in */*) up=../ ;; esac
-  # mdBook names the page of README.md index.html.
-  case $below in SUMMARY.md) ;; *) sed -i 's|\(](\([^):]*/\)\{0,1\}\)README\.md|\1index.md|g' "$page" ;; esac
   if [ -n "$url" ]; then
     sed -i "s|](${up}\.\./\([^)]*\))|]($url/blob/HEAD/\1)|g" "$page"
   else
     sed -i "s|\[\([^]]*\)\](${up}\.\./[^)]*)|\1|g" "$page"
   fi
+  # mdBook names the page of README.md index.html. The links to the repository have a scheme.
+  case $below in SUMMARY.md) ;; *) sed -i 's|\(](\([^:)]*/\)\{0,1\}\)README\.md|\1index.md|g' "$page" ;; esac
 done
