@@ -594,6 +594,16 @@ fn dry_run_lists_images_with_their_sizes() {
     let before = list();
     stdout(&run(directory, &["mirror", "quay.io/example/app:v1", "--to", &to, "--plain-http"]));
     insta::assert_snapshot!("mirror-dry-run", format!("{before}---\n{}", list()));
+    let json = |option: &[&str], code: i32| {
+        let mirror = ["mirror", catalog, "--to", &to, "--plain-http", "--output", "json"];
+        let output = run(directory, &[&mirror[..], option].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().replace(&target.address, "TARGET")
+    };
+    insta::assert_snapshot!(
+        "mirror-json",
+        [json(&["--dry-run"], 0), json(&["--check"], 1), json(&[], 0)].join("---\n")
+    );
 }
 
 /// Forwards connections to a registry, and cuts some of them in the middle of what it returns.
