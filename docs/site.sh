@@ -3,15 +3,13 @@
 # links that leave docs/ lead to the repository at $2; without it, they become plain text.
 set -euo pipefail
 cd "$(dirname "$0")"
-target=../$1 url=$2
+url=$2
+case $1 in /*) target=$1 ;; *) target=../$1 ;; esac
 rm -rf "$target" && mkdir -p "$target"
 cp -r . "$target" && rm "$target/site.sh"
 pages() {
-  local page
-  for page in "$1"/*.md; do
-    case ${page##*/} in README.md | exit-codes.md | environment.md | settings.md) continue ;; esac
-    printf '  - [%s](%s)\n' "$(sed -n 's/^# //p' "$page" | head -n 1)" "$page"
-  done
+  awk 'FNR == 1 {titled = FILENAME ~ /\/(README|exit-codes|environment|settings)\.md$/}
+    !titled && /^# / {titled = 1; printf "  - [%s](%s)\n", substr($0, 3), FILENAME}' "$1"/*.md
 }
 while IFS= read -r line; do
   printf '%s\n' "$line"
@@ -21,14 +19,14 @@ while IFS= read -r line; do
   esac
 done <SUMMARY.md >"$target/SUMMARY.md"
 # `../X` from docs/, `../../X` from its directories.
-for page in "$target"/*.md "$target"/*/*.md; do
-  below=${page#"$target"/} up=
-  case $below in */*) up=../ ;; esac
-  # mdBook names the page of README.md index.html.
-  case $below in SUMMARY.md) ;; *) sed -i 's|\(](\([^):]*/\)\{0,1\}\)README\.md|\1index.md|g' "$page" ;; esac
+for up in '' ../; do
+  if [ -z "$up" ]; then files=("$target"/*.md); else files=("$target"/*/*.md); fi
   if [ -n "$url" ]; then
-    sed -i "s|](${up}\.\./\([^)]*\))|]($url/blob/HEAD/\1)|g" "$page"
+    sed -i "s|](${up}\.\./\([^)]*\))|]($url/blob/HEAD/\1)|g" "${files[@]}"
   else
-    sed -i "s|\[\([^]]*\)\](${up}\.\./[^)]*)|\1|g" "$page"
+    sed -i "s|\[\([^]]*\)\](${up}\.\./[^)]*)|\1|g" "${files[@]}"
   fi
+  # mdBook names the page of README.md index.html. The links to the repository have a scheme.
+  for file in "${files[@]}"; do [ "$file" = "$target/SUMMARY.md" ] || printf '%s\0' "$file"; done |
+    xargs -0 sed -i 's|\(](\([^:)]*/\)\{0,1\}\)README\.md|\1index.md|g'
 done

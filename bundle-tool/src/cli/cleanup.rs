@@ -32,7 +32,7 @@ pub(crate) struct Cleanup {
     /// Delete the `OperatorGroup`, if `run bundle` created it and no other subscription needs it
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     delete_operator_groups: bool,
-    /// Time limit for all deletions
+    /// Time limit for all network access, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]

@@ -42,7 +42,7 @@ pub(crate) struct Connection {
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Cluster options")]
 pub(crate) struct ReadTimeout {
-    /// Time limit for reading the cluster
+    /// Time limit for all network access, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
     timeout: Duration,
 }
@@ -50,14 +50,16 @@ pub(crate) struct ReadTimeout {
 impl ReadTimeout {
     /// Waits for what reads the cluster, no longer than this.
     pub(crate) async fn limit<T>(self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let limit = self.timeout;
-        tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
-            Err(anyhow!(
-                "reading the cluster took longer than {} s; check the API server, or set a longer --timeout",
-                limit.as_secs()
-            ))
-        })
+        tokio::time::timeout(self.timeout, work).await.unwrap_or_else(|_| Err(too_slow(self.timeout)))
     }
+}
+
+/// Returns the error of a command that cannot read the cluster in time.
+pub(crate) fn too_slow(limit: Duration) -> anyhow::Error {
+    anyhow!(
+        "reading the cluster took longer than {} s; check the API server, or set a longer --timeout",
+        limit.as_secs()
+    )
 }
 
 /// Waits for work that comes before the first change, no longer than until the deadline; `state` is what the work has not changed.
@@ -67,7 +69,7 @@ pub(crate) async fn within<T>(
     work: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     tokio::time::timeout(deadline.left(), work).await.unwrap_or_else(|_| {
-        Err(anyhow!("timed out after {} s, and {state}; set a longer --timeout", deadline.limit().as_secs()))
+        Err(anyhow!("timed out after {} s, and {state}; set a longer time limit", deadline.limit().as_secs()))
     })
 }
 

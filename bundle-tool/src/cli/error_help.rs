@@ -55,7 +55,7 @@ fn words(remedy: &Remedy) -> String {
         }
         Remedy::LogIn => "log in with `bundle-tool login`, or set REGISTRY_AUTH_FILE".to_owned(),
         Remedy::RaiseIdleTimeout => "check the network and the registry, or raise --idle-timeout".to_owned(),
-        Remedy::RaiseTimeout => "raise --timeout if that is too short".to_owned(),
+        Remedy::RaiseTimeout => "set a longer time limit if that is too short".to_owned(),
         _ => remedy.to_string(),
     }
 }
@@ -103,7 +103,7 @@ mod tests {
         failed to connect to the registry r: reason; check the address and whether the registry is running
         failed to connect to the registry r: reason; the registry seems to use TLS; omit --plain-http; its mirrors have no such image or failed: m
         failed to copy: `GET x` stalled: less than 32 KiB transferred within 1 s; check the network and the registry, or raise --idle-timeout
-        failed to pull: `GET x` did not finish within the total timeout of 1 s; raise --timeout if that is too short
+        failed to pull: `GET x` did not finish within the total timeout of 1 s; set a longer time limit if that is too short
         failed to copy: a has images for several platforms, but a Docker archive contains images for one only: choose one with --platform
         0.0.0.0:1 is reachable from other machines, which could read, write and delete images: use 127.0.0.1, or pass --listen-anywhere
         passwords would be sent to 0.0.0.0:1 unencrypted: pass a certificate with --tls-cert and --tls-key

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
+use super::cluster::too_slow;
 use super::progress::progress;
 use oci_images::labels;
 use oci_images::layout::{Contents, Image, Platform};
@@ -36,7 +37,7 @@ pub(crate) struct RegistryArgs {
     /// Use plain HTTP for registries on this machine, or for HOST:PORT (repeatable)
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     plain_http: Vec<String>,
-    /// Time limit for all registry requests together, such as 90s or 1h
+    /// Time limit for all network access, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
     timeout: Option<Duration>,
     /// Time limit for a request that makes no progress
@@ -45,7 +46,7 @@ pub(crate) struct RegistryArgs {
     /// Number of layers to transfer at once, between 1 and 64
     #[arg(long, value_name = "NUMBER", default_value = "4", value_parser = |text: &str| between::<u8>(text, 1, 64))]
     parallel: Option<u8>,
-    /// When all requests must have ended, counted from the first one.
+    /// When all network access must have ended, counted from the first one.
     #[arg(skip)]
     deadline: OnceLock<Deadline>,
     /// Reach all registries as those that registries.conf calls insecure
@@ -90,16 +91,14 @@ impl RegistryArgs {
         Self { timeout: Some(timeout), deadline: OnceLock::new(), ..self.clone() }
     }
 
-    /// Returns the library's form of the arguments, with the whole time for each repository that is used.
-    pub(crate) fn options_for_each(&self) -> Options {
-        let mut options = self.options();
-        if let Some(timeout) = self.timeout {
-            options.timeout = Timeout::After(timeout);
-        }
-        options
+    /// Waits for other network access of the command, such as reading a cluster, which shares the time with the registries.
+    pub(crate) async fn limit<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let Some(timeout) = self.timeout else { return work.await };
+        let left = self.deadline.get_or_init(|| Deadline::after(timeout)).left();
+        tokio::time::timeout(left, work).await.unwrap_or_else(|_| Err(too_slow(timeout)))
     }
 
-    /// Returns the library's form of the arguments. The time for all requests starts with the first call.
+    /// Returns the library's form of the arguments. The time for all network access starts with the first call.
     pub(crate) fn options(&self) -> Options {
         let (loopback, hosts): (Vec<_>, Vec<_>) = self.plain_http.iter().cloned().partition(String::is_empty);
         let mut options = Options::default();

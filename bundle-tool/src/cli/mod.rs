@@ -322,8 +322,8 @@ enum Command {
     /// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the
     /// deployments of the bundles, for all platforms and byte for byte, with their signatures and other referrers.
     /// quay.io/example/app becomes TARGET/example/app, with the same tag; an image that is named by its digest gets the tag
-    /// mirror-DIGEST, so that no registry removes it as untagged. Images that the target already has are skipped, so you can
-    /// rerun an interrupted command to continue it.
+    /// mirror-DIGEST, so that no registry removes it as untagged. Images that the target already has with all of their layers
+    /// are skipped, so you can rerun an interrupted command to continue it, or to restore layers that the registry has lost.
     ///
     /// If an image cannot be copied, the other images are copied, and the failure is reported at the end. With --strict,
     /// the command stops at the first failure.
@@ -339,8 +339,7 @@ enum Command {
     /// With --manifests-dir, writes an `ImageDigestMirrorSet`, an `ImageTagMirrorSet`, a `CatalogSource` and a
     /// `ClusterCatalog` for each catalog, registries.conf for other clusters, and mapping.txt with SOURCE=TARGET lines.
     ///
-    /// With --check, copies nothing and lists what is missing at the target; signatures and other referrers are not checked.
-    /// --timeout limits the time to read the REFs, and then the time for each image.
+    /// With --check, copies nothing and lists what is missing at the target, signatures and other referrers included.
     ///
     /// Exit status: 0 on success, 1 if an image cannot be copied or if --check finds something missing, 2 on an error.
     Mirror(mirror::Mirror),

@@ -88,7 +88,7 @@ struct Install {
     /// Omit the catalogs of the manifests
     #[arg(long)]
     no_catalogs: bool,
-    /// Time limit for the whole installation
+    /// Time limit for all network access, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -128,7 +128,7 @@ struct Uninstall {
     /// Remove OLM even if it has installed operators
     #[arg(long)]
     force: bool,
-    /// Time limit for the whole removal
+    /// Time limit for all network access, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]

@@ -59,10 +59,13 @@ struct Gc {
 ///
 /// With --proxy, it is a pull-through cache of an upstream registry: it fetches and keeps what clients request, and serves what
 /// it has when the upstream registry is unreachable. It reads the upstream registry with the credentials of the user who runs
-/// it, so its clients can read whatever that user can. The registry options apply to the upstream registry; --timeout is the
-/// maximum time for fetching what one request of a client needs, and --parallel has no effect.
+/// it, so its clients can read whatever that user can. The registry options apply to the upstream registry; --parallel has
+/// no effect.
 #[derive(Debug, Args)]
-#[command(mut_group("RegistryArgs", |group| group.requires("proxy")), after_long_help = "\
+#[command(mut_group("RegistryArgs", |group| group.requires("proxy")))]
+#[command(mut_arg("timeout", |argument| argument.long("fetch-timeout").help(
+    "Time limit for fetching what one request of a client needs")))]
+#[command(after_long_help = "\
 Examples:
   # Serve a registry on loopback
   bundle-tool registry serve --dir /var/tmp/registry

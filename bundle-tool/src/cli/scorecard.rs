@@ -41,6 +41,8 @@ use olm_rules::scorecard::{Config, State, Test, TestResult, TestSpec};
 
   # List the tests
   bundle-tool scorecard ./bundle --list")]
+#[command(mut_arg("timeout", |argument| argument.help(
+    "Time limit for all network access except the tests, such as 90s or 1h")))]
 #[command(mut_arg("namespace", |argument| argument.help(
     "Namespace of the pods that run tests [default: that of the context]")))]
 pub(crate) struct Scorecard {
@@ -148,7 +150,7 @@ impl Scorecard {
 
     /// Runs the tests; those in images on the cluster, if there is one.
     async fn tested_on_cluster(&self, config: Config, bundle: &Bundle) -> Result<Vec<Test>> {
-        let cluster = match self.connection.connect().await {
+        let cluster = match self.registries.limit(self.connection.connect()).await {
             Ok(cluster) => cluster,
             Err(error) if matches!(error.downcast_ref(), Some(Error::NoConfiguration)) => {
                 let reason = format!("the test requires a cluster: {error}");

@@ -75,6 +75,42 @@ fn normalized(path: &Path) -> PathBuf {
 }
 
 #[test]
+fn links_of_the_site_lead_to_pages_and_to_files_of_the_repository() {
+    const URL: &str = "https://forge.example.com/org/bundle-tool";
+    let root = root();
+    let directory = tempfile::tempdir().unwrap();
+    for url in [URL, ""] {
+        let site = directory.path().join("site");
+        let script =
+            std::process::Command::new(root.join("docs/site.sh")).arg(&site).arg(url).output().unwrap();
+        assert!(script.status.success(), "{}", String::from_utf8_lossy(&script.stderr));
+        let (mut dead, mut outside) = (Vec::new(), 0);
+        for page in markdown(&site) {
+            for link in links(&fs::read_to_string(&page).unwrap()) {
+                let path = link.split('#').next().unwrap();
+                let exists = if let Some(path) = path.strip_prefix(&format!("{URL}/blob/HEAD/")) {
+                    outside += 1;
+                    root.join(path).exists()
+                } else if path.is_empty() || path.contains("://") || path.starts_with("mailto:") {
+                    true
+                } else {
+                    let target = normalized(&page.parent().unwrap().join(path));
+                    // mdBook writes README.md as index.html, and the page of a link to index.md, too.
+                    let readme = target.with_file_name("README.md");
+                    let is_readme = target.file_name().is_some_and(|name| name == "index.md");
+                    target.starts_with(&site) && (target.exists() || is_readme && readme.exists())
+                };
+                if !exists {
+                    dead.push(format!("{}: {link}", page.strip_prefix(&site).unwrap().display()));
+                }
+            }
+        }
+        assert!(dead.is_empty(), "{}", dead.join("\n"));
+        assert_eq!(outside > 0, url == URL);
+    }
+}
+
+#[test]
 fn no_link_is_dead() {
     let root = root();
     let mut dead = Vec::new();

@@ -84,6 +84,12 @@ fn help_of_every_command_has_valid_examples() {
         {
             wrong.push(format!("{}: {fault}", command.join(" ")));
         }
+        if let Some((_, option)) = text.split_once("--timeout <DURATION>\n")
+            && !is_other
+            && !option.trim_start().starts_with("Time limit for all network access")
+        {
+            wrong.push(format!("{}: --timeout has another meaning", command.join(" ")));
+        }
         for name in subcommands {
             pending.push(command.iter().cloned().chain([name]).collect::<Vec<_>>());
         }

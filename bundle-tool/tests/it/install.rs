@@ -9,6 +9,9 @@ use std::process::{Command, Output};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::push::run;
+use crate::sign;
+
 /// What the archives of these tests contain.
 const PROGRAM: &str = "#!/bin/sh\necho bundle-tool 1.2.3\n";
 
@@ -112,12 +115,20 @@ fn arguments_are_checked_before_anything_is_downloaded() {
     assert!(text(&output.stderr).contains("belongs to no release"), "{}", text(&output.stderr));
 }
 
-/// Packs a release of the program under test, which a script calls, as it is large.
-fn pack(directory: &Path, target: &Path) -> Output {
+/// Packs a release of the program under test, which a script calls, as it is large. `keys` are the private and the public key.
+fn pack(directory: &Path, target: &Path, keys: Option<[&str; 2]>) -> Output {
     let program = directory.join("program");
     fs::write(&program, format!("#!/bin/sh\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_bundle-tool"))).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/release"))
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/release"));
+    match keys {
+        Some(keys) => {
+            let [private, public] = keys.map(|name| directory.join(name));
+            command.env("SIGNING_KEY", private).env("PUBLIC_KEY", public).env("COSIGN_PASSWORD", "")
+        }
+        None => command.env_remove("SIGNING_KEY"),
+    };
+    command
         .arg(target)
         .arg(format!("x86_64-unknown-linux-musl={}", program.display()))
         .env("REPOSITORY", "https://forge.example.com/org/bundle-tool/")
@@ -125,7 +136,6 @@ fn pack(directory: &Path, target: &Path) -> Output {
         // Nothing is released yet.
         .env("NOTES_SECTION", "Unreleased")
         .env_remove("IMAGE")
-        .env_remove("SIGNING_KEY")
         .output()
         .unwrap()
 }
@@ -134,7 +144,7 @@ fn pack(directory: &Path, target: &Path) -> Output {
 fn release_is_reproducible_complete_and_installed_by_its_script() {
     let directory = tempfile::tempdir().unwrap();
     let files = |target: &Path| -> BTreeMap<String, Vec<u8>> {
-        let output = pack(directory.path(), target);
+        let output = pack(directory.path(), target, None);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let files = fs::read_dir(target).unwrap().map(|entry| entry.unwrap());
         files.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap())).collect()
@@ -172,6 +182,13 @@ fn release_is_reproducible_complete_and_installed_by_its_script() {
     {
         assert!(first.contains_key(name), "{name} is missing");
     }
+    let sums = text(&first["SHA256SUMS"]);
+    let sums: Vec<_> = sums.lines().filter_map(|line| line.split_once("  ")).collect();
+    let own = |name: &str| Sha256::digest(&first[name]).iter().map(|byte| format!("{byte:02x}")).collect();
+    let expected: Vec<(String, &str)> = first.keys().map(|name| (own(name), name.as_str())).collect();
+    let expected: Vec<_> = expected.iter().map(|(digest, name)| (digest.as_str(), *name)).collect();
+    let expected: Vec<_> = expected.into_iter().filter(|(_, name)| *name != "SHA256SUMS").collect();
+    assert_eq!(sums, expected);
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         let target = directory.path().join("bin");
         let output = Command::new("sh")
@@ -185,6 +202,30 @@ fn release_is_reproducible_complete_and_installed_by_its_script() {
             let expected = format!("bundle-tool {}\n", env!("CARGO_PKG_VERSION"));
             assert!(text(&output.stdout).starts_with(&expected), "{}", text(&output.stderr));
         }
+    }
+}
+
+#[test]
+fn signed_release_is_verified_with_the_public_key_that_users_have() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    sign::keys(directory);
+    fs::write(directory.join("other.pub"), rcgen::KeyPair::generate().unwrap().public_key_pem()).unwrap();
+    let release = directory.join("release");
+    for (public, expected) in [
+        ("nosuch.pub", "does not exist: commit the public key of SIGNING_KEY there"),
+        ("other.pub", "other.pub is not the public key of SIGNING_KEY"),
+    ] {
+        let output = pack(directory, &release, Some(["cosign.key", public]));
+        assert_eq!(output.status.code(), Some(2), "{public}");
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+        assert!(!release.exists(), "{public}");
+    }
+    let output = pack(directory, &release, Some(["cosign.key", "cosign.pub"]));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for file in ["SHA256SUMS", "provenance.json"] {
+        let arguments = ["verify", file, "--signature", &format!("{file}.sig"), "--key", "../cosign.pub"];
+        assert!(run(&release, &arguments).status.success(), "{file}");
     }
 }
 

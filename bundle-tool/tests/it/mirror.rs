@@ -103,7 +103,7 @@ fn remove(directory: &Path, digest: &str) {
 }
 
 #[test]
-fn check_lists_missing_images_of_each_platform() {
+fn what_is_missing_of_each_platform_is_listed_and_copied_again() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let directory = one.path();
     let source = published(directory);
@@ -157,6 +157,11 @@ fn check_lists_missing_images_of_each_platform() {
         }
         let expected = [&expected[..], &["the image for linux/s390x".to_owned()]].concat();
         assert_eq!(check(), expected, "{to}");
+        // The tag still leads to the index.
+        let listed = stdout(&run(directory, &[&mirror[..], &["--dry-run"]].concat()));
+        assert!(!listed.contains("of which 0 B"), "{to}: {listed}");
+        stdout(&run(directory, &mirror));
+        assert_eq!(check(), [""; 0], "{to}");
     }
 }
 
@@ -589,6 +594,16 @@ fn dry_run_lists_images_with_their_sizes() {
     let before = list();
     stdout(&run(directory, &["mirror", "quay.io/example/app:v1", "--to", &to, "--plain-http"]));
     insta::assert_snapshot!("mirror-dry-run", format!("{before}---\n{}", list()));
+    let json = |option: &[&str], code: i32| {
+        let mirror = ["mirror", catalog, "--to", &to, "--plain-http", "--output", "json"];
+        let output = run(directory, &[&mirror[..], option].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().replace(&target.address, "TARGET")
+    };
+    insta::assert_snapshot!(
+        "mirror-json",
+        [json(&["--dry-run"], 0), json(&["--check"], 1), json(&[], 0)].join("---\n")
+    );
 }
 
 /// Forwards connections to a registry, and cuts some of them in the middle of what it returns.

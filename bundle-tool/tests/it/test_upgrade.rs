@@ -381,7 +381,7 @@ fn cluster_that_does_not_answer_ends_the_test_with_its_timeout() {
     ];
     for fails in stalls {
         let fixture = Fixture::failing("True", |_| {}, fails);
-        let (status, out, err) = fixture.run(&["bundles/old", "bundles/new", "--timeout", "1s"]);
+        let (status, out, err) = fixture.run(&["bundles/old", "bundles/new", "--step-timeout", "1s"]);
         assert_eq!(status, Some(2), "{out}{err}");
         assert_eq!(err.matches(EXPECTED).count(), 1, "{out}{err}");
         assert!(fixture.left().is_empty(), "{:?}", fixture.left());
@@ -464,7 +464,7 @@ fn existing_objects_prevent_the_test() {
 #[test]
 fn sample_that_is_never_ready_cannot_be_tested() {
     let fixture = Fixture::new("False", |_| {});
-    let (status, out, err) = fixture.run(&["bundles/old", "bundles/new", "--timeout", "2s"]);
+    let (status, out, err) = fixture.run(&["bundles/old", "bundles/new", "--step-timeout", "2s"]);
     assert_eq!(status, Some(2), "{out}{err}");
     assert!(out.contains("not tested: the samples cannot be used with gizmo-operator.v1.2.0"), "{out}");
     assert!(err.contains("Gizmo `sample` is not ready after 2 s: condition Ready: Tested: "), "{err}");

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::future::{try_join, try_join_all};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::blocking::blocking;
@@ -116,6 +117,15 @@ struct Expected {
     referrers: Vec<(String, Digest)>,
 }
 
+/// What the name of an image or a referrer leads to.
+struct Root {
+    digest: Digest,
+    /// The digests of what an index lists.
+    children: Vec<Digest>,
+    /// The manifest, if it comes from a registry.
+    manifest: Option<Blob>,
+}
+
 /// Where an image is read.
 enum Source {
     Registry(Box<Repository>),
@@ -215,7 +225,8 @@ impl Transfer {
             Err(error) => return Err(error),
         };
         let source = self.source(place).await?;
-        let Ok(artifact) = source.artifact().await else { return Err(error) };
+        let Ok(root) = source.root().await else { return Err(error) };
+        let Ok(artifact) = source.artifact(&root).await else { return Err(error) };
         match artifact.blobs().last() {
             Some(config)
                 if !artifact.is_index()
@@ -248,12 +259,12 @@ impl Transfer {
     ) -> Result<Transferred, Error> {
         let source = self.source(from).await?;
         let sink = self.sink(to, from).await?;
-        let (root, children) = source.root().await?;
-        let digest = root.to_string();
+        let root = source.root().await?;
+        let digest = root.digest.to_string();
         let is_new = self.copy_one(&source, &sink, &root, whole, progress).await?;
         let mut done = Transferred { digest, is_new, ..Transferred::default() };
         if self.referrers {
-            self.copy_referrers(&source, &sink, root, children, progress, &mut done).await?;
+            self.copy_referrers(&source, &sink, &root, progress, &mut done).await?;
         }
         Ok(done)
     }
@@ -264,7 +275,8 @@ impl Transfer {
     ///
     /// Those of reading.
     pub async fn size(&self, place: &ImageLocation) -> Result<BTreeMap<String, u64>, Error> {
-        let artifact = self.source(place).await?.artifact().await?;
+        let source = self.source(place).await?;
+        let artifact = source.artifact(&source.root().await?).await?;
         let all = artifact.all_blobs().into_values().chain(artifact.all_manifests());
         Ok(all.map(|blob| (blob.digest().to_string(), blob.size())).collect())
     }
@@ -282,8 +294,8 @@ impl Transfer {
         progress: &Progress,
     ) -> Result<usize, Error> {
         let source = self.source(from).await?;
-        let (root, children) = source.root().await?;
-        let digests = children.iter().chain([&root]);
+        let root = source.root().await?;
+        let digests = root.children.iter().chain([&root.digest]);
         let found: Vec<Vec<String>> = stream::iter(digests)
             .map(|digest| source.referrers(digest, true))
             .buffered(self.options.parallel.get())
@@ -306,7 +318,7 @@ impl Transfer {
         }
         let sink = self.sink(&to, from).await?;
         let mut done = Transferred::default();
-        self.copy_referrers(&source, &sink, root, children, progress, &mut done).await?;
+        self.copy_referrers(&source, &sink, &root, progress, &mut done).await?;
         if let Some(target) = self.target.take() {
             blocking(move || target.writer.close()).await?;
         }
@@ -356,19 +368,19 @@ impl Transfer {
         whole: bool,
     ) -> Result<Measured, Error> {
         let source = self.source(from).await?;
-        let (root, children) = source.root().await?;
+        let root = source.root().await?;
         let sink = match to {
             ImageLocation::Registry(reference) => Sink::Registry(Box::new(
                 Repository::for_reading(reference, &self.options, &self.resolver).await?,
             )),
             place => Sink::Layout { name: place.image_name().unwrap_or("latest").to_owned() },
         };
-        let mut measured = Measured { digest: root.to_string(), ..Measured::default() };
+        let mut measured = Measured { digest: root.digest.to_string(), ..Measured::default() };
         self.measure_one(&source, &sink, &root, whole, &mut measured).await?;
         if self.referrers {
-            for (version, digest) in self.referrers_of(&source, root, children).await? {
+            for (version, root) in self.referrers_of(&source, &root).await? {
                 let (source, sink) = (source.at(&version), sink.at(&version));
-                self.measure_one(&source, &sink, &digest, true, &mut measured).await?;
+                self.measure_one(&source, &sink, &root, true, &mut measured).await?;
             }
         }
         Ok(measured)
@@ -379,17 +391,17 @@ impl Transfer {
         &self,
         source: &Source,
         sink: &Sink,
-        root: &Digest,
+        root: &Root,
         whole: bool,
         measured: &mut Measured,
     ) -> Result<(), Error> {
-        let artifact = source.artifact().await?;
+        let artifact = source.artifact(root).await?;
         let all = artifact.all_blobs().into_values().chain(artifact.all_manifests()).cloned();
         let all: Vec<Blob> = all.collect();
         measured.blobs.extend(all.iter().map(|blob| (blob.digest().to_string(), blob.size())));
         let missing: Vec<String> = match sink {
             Sink::Registry(target) => {
-                if target.find(version_of(target.reference())).await?.as_deref() == Some(root.as_ref()) {
+                if lacks_nothing(target, root).await? {
                     return Ok(());
                 }
                 let stored = stream::iter(all).map(|blob| async move {
@@ -471,13 +483,10 @@ impl Transfer {
     /// Returns what a copy of the image would have.
     async fn expected(&self, from: &ImageLocation) -> Result<Expected, Error> {
         let source = self.source(from).await?;
-        let (root, children) = source.root().await?;
-        let referrers = if self.referrers {
-            self.referrers_of(&source, root.clone(), children).await?
-        } else {
-            Vec::new()
-        };
-        Ok(Expected { root, referrers })
+        let root = source.root().await?;
+        let referrers = if self.referrers { self.referrers_of(&source, &root).await? } else { Vec::new() };
+        let referrers = referrers.into_iter().map(|(version, root)| (version, root.digest)).collect();
+        Ok(Expected { root: root.digest, referrers })
     }
 
     /// Ends the transfer: the layout lists everything that was copied. With `archive`, what was copied becomes an OCI archive.
@@ -550,17 +559,16 @@ impl Transfer {
         &self,
         source: &Source,
         sink: &Sink,
-        root: &Digest,
+        root: &Root,
         whole: bool,
         progress: &Progress,
     ) -> Result<bool, Error> {
         match sink {
             Sink::Registry(target) => {
-                let found = target.find(version_of(target.reference())).await?;
-                if found.as_deref() == Some(root.as_ref()) {
+                if lacks_nothing(target, root).await? {
                     return Ok(false);
                 }
-                let artifact = source.artifact().await?;
+                let artifact = source.artifact(root).await?;
                 let from = match source {
                     Source::Registry(repository) => Some(&**repository),
                     Source::Layout { .. } => None,
@@ -572,7 +580,7 @@ impl Transfer {
                 let Some(target) = &self.target else {
                     return Err(Error::NotALayout { place: name.clone() });
                 };
-                let artifact = source.artifact().await?;
+                let artifact = source.artifact(root).await?;
                 let is_new = self.add(target, artifact, source, name, whole, progress).await?;
                 locked(&target.names).insert(name.clone());
                 Ok(is_new)
@@ -629,32 +637,26 @@ impl Transfer {
         &self,
         source: &Source,
         sink: &Sink,
-        root: Digest,
-        children: Vec<Digest>,
+        root: &Root,
         progress: &Progress,
         done: &mut Transferred,
     ) -> Result<(), Error> {
         // One after the other: some of them change the same list of referrers.
-        for (version, digest) in self.referrers_of(source, root, children).await? {
+        for (version, root) in self.referrers_of(source, root).await? {
             let (source, sink) = (source.at(&version), sink.at(&version));
             done.referrers += 1;
-            if self.copy_one(&source, &sink, &digest, true, progress).await? {
+            if self.copy_one(&source, &sink, &root, true, progress).await? {
                 done.new_referrers += 1;
             }
         }
         Ok(())
     }
 
-    /// Returns what refers to an image, to the images of an index, and to these referrers: tags or digests, with their digests.
-    async fn referrers_of(
-        &self,
-        source: &Source,
-        root: Digest,
-        children: Vec<Digest>,
-    ) -> Result<Vec<(String, Digest)>, Error> {
+    /// Returns what refers to an image, to the images of an index, and to these referrers: tags or digests, with what they lead to.
+    async fn referrers_of(&self, source: &Source, root: &Root) -> Result<Vec<(String, Root)>, Error> {
         let mut all = Vec::new();
         let mut seen: HashSet<String> = HashSet::new();
-        let mut level: Vec<Digest> = children.into_iter().chain([root]).collect();
+        let mut level: Vec<Digest> = root.children.iter().chain([&root.digest]).cloned().collect();
         for depth in 0..MAX_REFERRER_DEPTH {
             let found: Vec<Vec<String>> = stream::iter(level)
                 .map(|digest| async move { source.referrers(&digest, depth == 0).await })
@@ -671,9 +673,9 @@ impl Transfer {
                     let what = "the number of signatures and other referrers of an image".to_owned();
                     return Err(layout::Error::TooMany { what, limit: MAX_REFERRERS as u64 }.into());
                 }
-                let (digest, _) = source.at(&version).root().await?;
-                level.push(digest.clone());
-                all.push((version, digest));
+                let root = source.at(&version).root().await?;
+                level.push(root.digest.clone());
+                all.push((version, root));
             }
             if level.is_empty() {
                 break;
@@ -697,8 +699,8 @@ fn absent(error: Error) -> Result<Vec<String>, Error> {
 }
 
 impl Source {
-    /// Returns the digest, and the digests of what an index lists.
-    async fn root(&self) -> Result<(Digest, Vec<Digest>), Error> {
+    /// Returns what the name leads to.
+    async fn root(&self) -> Result<Root, Error> {
         let children = |document: Document| {
             document.manifests.iter().map(|child| child.digest().clone()).collect::<Vec<_>>()
         };
@@ -706,14 +708,19 @@ impl Source {
             Self::Registry(repository) => {
                 let manifest = repository.manifest(repository.reference()).await?;
                 let document = repository.document(&manifest, &repository.reference().to_string())?;
-                Ok((manifest.digest().clone(), children(document)))
+                let (digest, children) = (manifest.digest().clone(), children(document));
+                Ok(Root { digest, children, manifest: Some(manifest) })
             }
             Self::Layout { opened, name } => {
                 let (opened, name) = (Arc::clone(opened), name.clone());
                 let root = move || {
                     let artifact = opened.layout.artifact(name.as_deref(), &Wanted::Available)?;
-                    let children = artifact.children().iter().map(|child| child.digest().clone());
-                    Ok::<_, layout::Error>((artifact.digest().clone(), children.collect()))
+                    let children = artifact.children().iter().map(|child| child.digest().clone()).collect();
+                    Ok::<_, layout::Error>(Root {
+                        digest: artifact.digest().clone(),
+                        children,
+                        manifest: None,
+                    })
                 };
                 Ok(blocking(root).await?)
             }
@@ -733,9 +740,12 @@ impl Source {
     }
 
     /// Returns the image, or the index with all of its images.
-    async fn artifact(&self) -> Result<Artifact, Error> {
+    async fn artifact(&self, root: &Root) -> Result<Artifact, Error> {
         match self {
-            Self::Registry(repository) => Ok(repository.artifact(&Wanted::All).await?),
+            Self::Registry(repository) => Ok(match &root.manifest {
+                Some(manifest) => repository.artifact_of(manifest.clone(), &Wanted::All).await?,
+                None => repository.artifact(&Wanted::All).await?,
+            }),
             Self::Layout { opened, name } => {
                 let (opened, name) = (Arc::clone(opened), name.clone());
                 Ok(blocking(move || opened.layout.artifact(name.as_deref(), &Wanted::All)).await?)
@@ -747,15 +757,13 @@ impl Source {
     async fn referrers(&self, digest: &Digest, tags: bool) -> Result<Vec<String>, registry::Error> {
         match self {
             Self::Registry(repository) => {
-                let referrers = repository.referrers(digest).await?;
-                let mut found: Vec<String> = referrers.into_iter().map(|referrer| referrer.digest).collect();
-                for kind in COSIGN_TAGS.into_iter().filter(|_| tags) {
+                let tags = COSIGN_TAGS.into_iter().filter(|_| tags).map(async |kind| {
                     let tag = format!("{}.{kind}", digest.as_ref().replace(':', "-"));
-                    if repository.find(&tag).await?.is_some() {
-                        found.push(tag);
-                    }
-                }
-                Ok(found)
+                    Ok(repository.find(&tag).await?.map(|_| tag))
+                });
+                let (referrers, tags) = try_join(repository.referrers(digest), try_join_all(tags)).await?;
+                let found = referrers.into_iter().map(|referrer| referrer.digest);
+                Ok(found.chain(tags.into_iter().flatten()).collect())
             }
             Self::Layout { opened, name } => {
                 let own = name.as_deref().and_then(repository_of);
@@ -814,6 +822,13 @@ fn version_in(name: &str) -> String {
         Ok(reference) if name.contains('/') => reference.version().to_owned(),
         _ => name.to_owned(),
     }
+}
+
+/// Returns whether a registry has an image or a referrer with all of its manifests and blobs, which a registry may have lost. Only the
+/// registry of the target is asked: many limit how often manifests are read, and that is the source's limit.
+async fn lacks_nothing(target: &Repository, root: &Root) -> Result<bool, Error> {
+    let target = target.at(version_of(target.reference()));
+    Ok(target.missing(Some(root.digest.as_ref())).await?.is_empty())
 }
 
 /// Returns what an image is written as: its tag, or else its digest.

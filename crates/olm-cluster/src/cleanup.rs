@@ -345,7 +345,7 @@ async fn blocked(
     } else {
         (
             format!("{name} still exists {} s after its deletion was requested", timeout.as_secs()),
-            "wait longer with --timeout; if it remains, check the API server and its garbage collection",
+            "set a longer time limit; if it remains, check the API server and its garbage collection",
         )
     };
     let object = diagnose::object(item.kind, object);

@@ -184,7 +184,7 @@ impl Images {
             }
             return Ok((table, true));
         }
-        let transfer = Transfer::new(self.list.registries.options_for_each(), Resolver::from_env(), false);
+        let transfer = Transfer::new(self.list.registries.options(), Resolver::from_env(), false);
         let transfer = &transfer;
         let names: Vec<&str> = users.keys().copied().collect();
         let measured: Vec<_> = runtime()?.block_on(

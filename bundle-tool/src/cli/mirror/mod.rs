@@ -17,24 +17,27 @@ use anyhow::{Context as _, Error, Result, bail};
 use clap::Args;
 use futures::stream::{self, StreamExt};
 use oci_images::location::{self, ImageLocation};
-use oci_images::registry::{Policy, Progress, Resolver};
+use oci_images::registry::{self, Policy, Progress, Resolver};
 use oci_images::transfer::{Transfer, Transferred};
+use serde_json::{Value, json};
 
 use super::catalog::prune::default_channel;
 use super::exit::{Exit, print_error};
+use super::format::{Format, OutputOption};
 use super::images::{RegistryArgs, between};
 use super::progress::ManyProgress;
 use super::runtime::SharedRuntime;
 use crate::terminal::{ERROR, NOTE, WARNING, messages, stderr};
 use image_set::ImageSet;
 use images::{Collected, Collector, Mirrored, Wanted};
-use kube_yaml::text::{counted, printable, size};
+use kube_yaml::text::{counted, printable, size, write_json};
 use olm_catalog::prune::Keep;
 use part::Selection;
 use plan::{Planned, Target};
 use skip::Skips;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("timeout", |argument| argument.default_value("24h")))]
 #[command(after_long_help = "Examples:
   # Mirror a catalog into a registry, and configure the cluster to use it
   bundle-tool mirror quay.io/example/operator-catalog:latest \\
@@ -121,6 +124,8 @@ pub(crate) struct Mirror {
     #[arg(long, value_name = "NUMBER", default_value = "6", value_parser = |text: &str| between::<u8>(text, 1, 32))]
     parallel_images: u8,
     #[command(flatten)]
+    format: OutputOption<Format>,
+    #[command(flatten)]
     registries: RegistryArgs,
 }
 
@@ -141,8 +146,7 @@ impl Mirror {
         let (wanted, skip) = self.wanted()?;
         let policy = self.signature_policy.as_deref().map(Policy::read).transpose()?;
         let runtime = SharedRuntime::default();
-        let mut transfer =
-            Transfer::new(self.registries.options_for_each(), Resolver::from_env(), !self.no_referrers);
+        let mut transfer = Transfer::new(self.registries.options(), Resolver::from_env(), !self.no_referrers);
         let collector = Collector {
             registries: &self.registries,
             transfer: &transfer,
@@ -262,22 +266,32 @@ impl Mirror {
         let mut failed = Vec::new();
         // Printed in the order of the plan, whichever is complete first.
         let mut waiting: BTreeMap<usize, bool> = BTreeMap::new();
-        let mut next = 0;
+        let (mut next, mut listed) = (0, Vec::new());
         while let Some((index, copied)) = running.next().await {
             bar.finish_one();
             waiting.insert(index, copied.is_ok());
             match copied {
                 Ok(_) => {}
-                Err(error) if self.strict => return Err(error),
+                // No time is left for the other images, either.
+                Err(error) if self.strict || is_expired(&error) => return Err(error),
                 Err(error) => failed.push(error),
             }
             while let Some(is_copied) = waiting.remove(&next) {
                 let Planned { image, target, .. } = &planned[next];
-                if is_copied {
-                    bar.print(&format!("{}={target}", printable(&image.reference.to_string())))?;
+                match self.format.output {
+                    Format::Text if is_copied => {
+                        bar.print(&format!("{}={target}", printable(&image.reference.to_string())))?;
+                    }
+                    Format::Json if is_copied => listed.push(described(&planned[next])),
+                    _ => {}
                 }
                 next += 1;
             }
+        }
+        if self.format.output == Format::Json {
+            let mut out = io::stdout().lock();
+            write_json(&json!({ "version": 1, "images": listed }), &mut out)?;
+            out.flush()?;
         }
         Ok(failed)
     }
@@ -303,6 +317,7 @@ impl Mirror {
             .buffered(self.parallel_images.into());
         let mut out = io::stdout().lock();
         let (mut blobs, mut missing) = (BTreeMap::new(), BTreeMap::new());
+        let mut listed = Vec::new();
         while let Some((planned, measured)) = measured.next().await {
             let measured = match measured {
                 Ok(measured) => measured,
@@ -320,23 +335,46 @@ impl Mirror {
                 .map(|(digest, size)| (digest.clone(), *size))
                 .collect();
             let name = planned.image.reference.to_string();
-            let copied = match own.values().sum::<u64>() {
+            let to_copy = own.values().sum::<u64>();
+            let copied = match to_copy {
                 0 => "complete at the target".to_owned(),
                 bytes if bytes == all => "to copy".to_owned(),
                 bytes => format!("{} to copy", size(bytes)),
             };
-            writeln!(out, "{:>10}  {} ({}): {copied}", size(all), printable(&name), planned.image.reason)?;
+            match self.format.output {
+                Format::Text => writeln!(
+                    out,
+                    "{:>10}  {} ({}): {copied}",
+                    size(all),
+                    printable(&name),
+                    planned.image.reason
+                )?,
+                Format::Json => {
+                    let mut image = described(planned);
+                    (image["size"], image["toCopy"]) = (all.into(), to_copy.into());
+                    listed.push(image);
+                }
+            }
             blobs.extend(measured.blobs);
             missing.extend(own);
         }
-        writeln!(
-            out,
-            "{}, {}, of which {} are to be copied to {}",
-            counted(planned.len(), "image"),
-            size(blobs.values().sum()),
-            size(missing.values().sum()),
-            self.to
-        )?;
+        let (all, to_copy): (u64, u64) = (blobs.values().sum(), missing.values().sum());
+        match self.format.output {
+            Format::Text => writeln!(
+                out,
+                "{}, {}, of which {} are to be copied to {}",
+                counted(planned.len(), "image"),
+                size(all),
+                size(to_copy),
+                self.to
+            )?,
+            Format::Json => {
+                write_json(
+                    &json!({ "version": 1, "images": listed, "size": all, "toCopy": to_copy }),
+                    &mut out,
+                )?;
+            }
+        }
         out.flush()?;
         report(&problems)
     }
@@ -352,16 +390,30 @@ impl Mirror {
             .buffered(self.parallel_images.into());
         let mut out = io::stdout().lock();
         let (mut missing, mut not_compared) = (0_usize, Vec::new());
-        while let Some((Planned { image, target, .. }, checked)) = checked.next().await {
+        let mut listed = Vec::new();
+        while let Some((planned, checked)) = checked.next().await {
+            let Planned { image, target, .. } = planned;
             let checked = checked?;
             let name = image.reference.to_string();
             missing += checked.missing.len();
-            for part in checked.missing {
-                writeln!(out, "missing: {} ({}): {part} at {target}", printable(&name), image.reason)?;
+            if self.format.output == Format::Json {
+                let mut image = described(planned);
+                image["missing"] = checked.missing.into();
+                listed.push(image);
+            } else {
+                for part in checked.missing {
+                    writeln!(out, "missing: {} ({}): {part} at {target}", printable(&name), image.reason)?;
+                }
             }
             not_compared.extend(checked.not_compared);
         }
-        writeln!(out, "{} checked, {} missing", counted(planned.len(), "image"), counted(missing, "part"))?;
+        match self.format.output {
+            Format::Text => {
+                let images = counted(planned.len(), "image");
+                writeln!(out, "{images} checked, {} missing", counted(missing, "part"))?;
+            }
+            Format::Json => write_json(&json!({ "version": 1, "images": listed }), &mut out)?,
+        }
         out.flush()?;
         if let Some(reason) = not_compared.first() {
             let images = counted(not_compared.len(), "image");
@@ -374,6 +426,15 @@ impl Mirror {
         let reported = report(problems)?;
         Ok(if missing == 0 { reported } else { Exit::Findings })
     }
+}
+
+/// Returns an image as JSON.
+fn described(Planned { image, target, .. }: &Planned) -> Value {
+    json!({
+        "source": image.reference.to_string(),
+        "target": target.to_string(),
+        "reason": image.reason,
+    })
 }
 
 /// Copies one image.
@@ -390,6 +451,11 @@ async fn copy(
         transfer.copy(&source, target, image.content.is_catalog(), progress).await
     };
     copied.await.with_context(|| failed_to_mirror(planned))
+}
+
+/// Returns whether the time of the whole command is over.
+fn is_expired(error: &Error) -> bool {
+    matches!(error.downcast_ref(), Some(location::Error::Registry(registry::Error::Expired { .. })))
 }
 
 /// Returns where an image is copied from, if the policy accepts it. A part of a catalog was built from an image that it accepts.

@@ -127,7 +127,7 @@ impl ApprovedInstall {
         let work = async {
             uploads.push(&registries.options.for_another_task(deadline.left()), pushed).await?;
             if deadline.is_over() {
-                bail!("timed out before anything was created on the cluster; set a longer --timeout");
+                bail!("timed out before anything was created on the cluster; set a longer time limit");
             }
             Ok::<_, Error>(match method {
                 InstallMethod::V0(v0) => {

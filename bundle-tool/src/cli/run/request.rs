@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// Push the bundle to this repository, together with an index image that serves its catalog
     #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
     pub(crate) push_to: Option<String>,
-    /// Time limit for the whole installation or upgrade
+    /// Time limit for all network access, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
     pub(crate) timeout: Duration,
     #[command(flatten)]

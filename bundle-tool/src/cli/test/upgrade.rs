@@ -68,8 +68,8 @@ const CLEANUP: cleanup::Options = cleanup::Options { crds: true, operator_group:
     --channel stable --all-edges --samples samples.yaml")]
 #[command(mut_arg("namespace", |argument| argument.help(
     "Namespace to test in; one that does not exist is created, and deleted again [default: PACKAGE-upgrade-test]")))]
-#[command(mut_arg("timeout", |argument| argument.help(
-    "Maximum time for each installation, upgrade, removal and wait for samples")))]
+#[command(mut_arg("timeout", |argument| argument.long("step-timeout").help(
+    "Time limit for each step: an installation, an upgrade, a removal or a wait for samples")))]
 #[command(mut_arg("bundles", |argument| argument.help(
     "Bundle directory, or a directory with bundles up to three levels deep (repeatable) [default: what the catalog \
      contains as olm.bundle.object, or the images of its bundles]")))]

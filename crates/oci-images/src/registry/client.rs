@@ -309,6 +309,11 @@ impl Repository {
     /// As [`Repository::image`], and [`Error::Layout`] beyond 1,000 manifests or four levels of indexes.
     pub async fn artifact(&self, wanted: &Wanted) -> Result<Artifact, Error> {
         let manifest = self.manifest(&self.reference).await?;
+        self.artifact_of(manifest, wanted).await
+    }
+
+    /// [`Repository::artifact`] of a manifest that was read before.
+    pub(crate) async fn artifact_of(&self, manifest: Blob, wanted: &Wanted) -> Result<Artifact, Error> {
         self.artifact_below(manifest, wanted, 0, &AtomicUsize::new(0)).await
     }
 
@@ -370,22 +375,29 @@ impl Repository {
             layout::check_count(count)?;
             let document = self.document(&manifest, manifest.digest().as_ref())?;
             layout::check_depth(depth, &document)?;
-            for child in document.manifests {
+            let children = stream::iter(document.manifests).map(|child| async move {
                 let platform = child.platform().as_ref().map(Platform::from);
                 let platform = platform.map_or_else(String::new, |platform| format!(" for {platform}"));
                 let reference = self.reference.at(child.digest().as_ref());
-                match self.manifest(&reference).await {
+                (platform, self.manifest(&reference).await)
+            });
+            let mut children = children.buffered(self.session.parallel);
+            while let Some((platform, found)) = children.next().await {
+                match found {
                     Ok(manifest) => pending.push((manifest, platform, depth + 1)),
                     Err(Error::NotFound { .. }) => missing.push(format!("the image{platform}")),
                     Err(error) => return Err(error),
                 }
             }
-            for blob in document.blobs {
+            let blobs = stream::iter(document.blobs).map(|blob| async move {
                 let what = format!("the blob {}", blob.digest());
                 let found = self.has_blob(&Blob::absent(blob)).await;
-                if !found.map_err(|failure| self.session.error(failure, "look up", &what))? {
-                    missing.push(format!("{what}{platform}"));
-                }
+                let found = found.map_err(|failure| self.session.error(failure, "look up", &what))?;
+                Ok::<_, Error>((!found).then_some(what))
+            });
+            let mut blobs = blobs.buffered(self.session.parallel);
+            while let Some(lost) = blobs.next().await {
+                missing.extend(lost?.map(|what| format!("{what}{platform}")));
             }
         }
         Ok(missing)

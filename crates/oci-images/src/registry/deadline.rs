@@ -67,7 +67,8 @@ impl Deadline {
     }
 
     /// Returns the time that is left.
-    pub(crate) fn left(self) -> Duration {
+    #[must_use]
+    pub fn left(self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
     }
 }

@@ -27,6 +27,7 @@ use tokio::time::timeout_at;
 use tracing::debug;
 
 use super::certificates::Tls;
+use super::clients::{Clients, Key, Trust};
 use super::deadline::Deadline;
 use super::error::Error;
 use super::failure::Failure;
@@ -92,8 +93,12 @@ pub(crate) struct Http {
     secure: OnceLock<Client>,
     /// For HTTPS to the registry itself, if that differs: with the client's certificate, or without verification.
     own: OnceLock<Client>,
-    certificates: Vec<Certificate>,
-    identity: Option<Identity>,
+    /// Where clients are shared.
+    clients: Clients,
+    /// Certificates of authorities to trust in addition to the system's, as DER.
+    authorities: Vec<Vec<u8>>,
+    /// The client's certificate and its key, as PEM.
+    identity: Option<Vec<u8>>,
     skip_verification: bool,
     pub(crate) policy: Policy,
     pub(crate) secrets: Secrets,
@@ -127,18 +132,25 @@ impl Http {
             remedy: Remedy::CheckNetwork,
         };
         let Tls { authorities, identity } = Tls::read(registry, options)?;
-        let certificates: Result<_, _> = authorities.iter().map(|der| Certificate::from_der(der)).collect();
-        let certificates: Vec<Certificate> = certificates.map_err(fail)?;
-        let identity = identity.map(|pem| Identity::from_pem(&pem)).transpose().map_err(fail)?;
+        let authorities: Vec<Vec<u8>> = authorities.iter().map(|der| der.to_vec()).collect();
+        // What cannot be used is reported before a connection needs it.
+        certificates(&authorities).map_err(fail)?;
+        identity.as_deref().map(Identity::from_pem).transpose().map_err(fail)?;
         let user_agent = options.user_agent.clone();
         let user_agent =
             user_agent.unwrap_or_else(|| concat!("oci-images/", env!("CARGO_PKG_VERSION")).into());
-        let plain = builder(&policy, &user_agent).tls_certs_only([]).build().map_err(fail)?;
+        let is_loopback = policy.is_loopback();
+        let key = Key { trust: Trust::Plain, is_loopback, user_agent: user_agent.clone() };
+        let clients = options.clients.clone();
+        let plain = clients
+            .get(key, || builder(is_loopback, &user_agent).tls_certs_only([]).build())
+            .map_err(fail)?;
         Ok(Self {
+            clients,
             plain,
             secure: OnceLock::new(),
             own: OnceLock::new(),
-            certificates,
+            authorities,
             identity,
             skip_verification: options.skip_tls_verification,
             policy,
@@ -166,14 +178,27 @@ impl Http {
             return Ok(client);
         }
         let cell = client;
-        let mut client = builder(&self.policy, &self.user_agent).tls_certs_merge(self.certificates.clone());
-        if is_own {
-            client = client.tls_danger_accept_invalid_certs(self.skip_verification);
-            if let Some(identity) = &self.identity {
-                client = client.identity(identity.clone());
+        let authorities = self.authorities.clone();
+        let trust = if is_own {
+            let (identity, skip_verification) = (self.identity.clone(), self.skip_verification);
+            Trust::Registry { authorities, identity, skip_verification }
+        } else {
+            Trust::Authorities(authorities)
+        };
+        let is_loopback = self.policy.is_loopback();
+        let key = Key { trust, is_loopback, user_agent: self.user_agent.clone() };
+        let build = || {
+            let certificates = certificates(&self.authorities)?;
+            let mut client = builder(is_loopback, &self.user_agent).tls_certs_merge(certificates);
+            if is_own {
+                client = client.tls_danger_accept_invalid_certs(self.skip_verification);
+                if let Some(identity) = &self.identity {
+                    client = client.identity(Identity::from_pem(identity)?);
+                }
             }
-        }
-        let client = client.build().map_err(|error| {
+            client.build()
+        };
+        let client = self.clients.get(key, build).map_err(|error| {
             let reason = format!("TLS is not available: {}", Cause::find(&error));
             Failure::Unreachable(Cause::new(CauseKind::TlsUnavailable, reason))
         })?;
@@ -361,7 +386,11 @@ fn is_exempt(url: &Url, exempt: String) -> bool {
 }
 
 /// Returns what clients for HTTP and HTTPS have in common.
-fn builder(policy: &Policy, user_agent: &str) -> ClientBuilder {
+fn certificates(authorities: &[Vec<u8>]) -> reqwest::Result<Vec<Certificate>> {
+    authorities.iter().map(|der| Certificate::from_der(der)).collect()
+}
+
+fn builder(is_loopback: bool, user_agent: &str) -> ClientBuilder {
     // Whatever a resolver says of it, `localhost` is this machine.
     let localhost = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
     let builder = Client::builder()
@@ -372,7 +401,7 @@ fn builder(policy: &Policy, user_agent: &str) -> ClientBuilder {
         .connect_timeout(CONNECT_TIMEOUT)
         .resolve_to_addrs("localhost", &localhost);
     // A proxy cannot reach this machine's loopback interface.
-    if policy.is_loopback() { builder.no_proxy() } else { builder }
+    if is_loopback { builder.no_proxy() } else { builder }
 }
 
 /// The progress of a transfer.

@@ -286,14 +286,23 @@ impl Identity {
             Some("hashedrekord") => {
                 let signature = &spec["signature"];
                 (
-                    signature["content"].as_str(),
+                    signature["content"].as_str().map(str::to_owned),
                     &spec["data"]["hash"]["value"],
                     &signature["publicKey"]["content"],
                 )
             }
             Some("dsse") => {
                 let signature = &spec["signatures"][0];
-                (signature["signature"].as_str(), &spec["payloadHash"]["value"], &signature["verifier"])
+                let logged = signature["signature"].as_str().map(str::to_owned);
+                (logged, &spec["payloadHash"]["value"], &signature["verifier"])
+            }
+            Some("intoto") if body["apiVersion"] == "0.0.2" => {
+                let content = &spec["content"];
+                let signature = &content["envelope"]["signatures"][0];
+                // Encoded twice.
+                let logged = signature["sig"].as_str().and_then(|sig| STANDARD.decode(sig).ok());
+                let logged = logged.and_then(|sig| String::from_utf8(sig).ok());
+                (logged, &content["payloadHash"]["value"], &signature["publicKey"])
             }
             kind => {
                 let kind = kind.unwrap_or_default().chars().take(20).collect::<String>();
@@ -455,6 +464,11 @@ mod tests {
         pair.sign(&random, bytes).unwrap().as_ref().to_vec()
     }
 
+    fn certificate_pem(certificate: &CertificateDer<'_>) -> String {
+        let encoded = STANDARD.encode(certificate);
+        format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----\n")
+    }
+
     /// A certificate authority and a log.
     struct World {
         authority: CertificateParams,
@@ -526,10 +540,7 @@ mod tests {
             signature: &[u8],
             time: i64,
         ) -> LogEntry {
-            let pem = format!(
-                "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
-                STANDARD.encode(certificate)
-            );
+            let pem = certificate_pem(certificate);
             let body = json!({
                 "kind": "hashedrekord",
                 "spec": {
@@ -540,6 +551,11 @@ mod tests {
                     "data": { "hash": { "value": sha256(signed).digest() } },
                 },
             });
+            self.entry_of(&body, time)
+        }
+
+        /// Returns an entry with this body.
+        fn entry_of(&self, body: &Value, time: i64) -> LogEntry {
             let (body, log, index) = (STANDARD.encode(body.to_string()), self.log.clone(), 7);
             let promised =
                 format!(r#"{{"body":"{body}","integratedTime":{time},"logID":"{log}","logIndex":{index}}}"#);
@@ -595,6 +611,39 @@ mod tests {
         let unknown = LogEntry { log: hex(b"other"), ..entry };
         let found = own.verify(&foreign, &[], payload, payload, &signature, Some(&unknown));
         assert_eq!(found, Err(Problem::Log("the log is not trusted".to_owned())));
+    }
+
+    #[test]
+    fn entries_of_each_type_are_about_the_signature_that_they_record() {
+        let world = World::new();
+        let (certificate, key) = world.certificate();
+        let payload = b"payload";
+        let signature = sign(&key, payload);
+        let own = world.identity(SUBJECT, PROVIDER);
+        let pem = STANDARD.encode(certificate_pem(&certificate));
+        let hash = json!({ "algorithm": "sha256", "value": sha256(payload).digest() });
+        let bodies = |signature: &[u8]| {
+            let encoded = STANDARD.encode(signature);
+            let dsse =
+                json!({ "signatures": [{ "signature": encoded, "verifier": pem }], "payloadHash": hash });
+            let twice = STANDARD.encode(&encoded);
+            let envelope = json!({ "signatures": [{ "sig": twice, "publicKey": pem }] });
+            let intoto = json!({ "content": { "envelope": envelope, "payloadHash": hash } });
+            [
+                json!({ "apiVersion": "0.0.1", "kind": "dsse", "spec": dsse }),
+                json!({ "apiVersion": "0.0.2", "kind": "intoto", "spec": intoto }),
+            ]
+        };
+        let verify = |body: &Value| {
+            let entry = world.entry_of(body, IN_2026);
+            own.verify(&certificate, &[], payload, payload, &signature, Some(&entry))
+        };
+        for (body, other) in bodies(&signature).into_iter().zip(bodies(&sign(&key, payload))) {
+            assert_eq!(verify(&body), Ok(()), "{body}");
+            assert_eq!(verify(&other), Err(Problem::Log("it is about another signature".to_owned())));
+            let unknown = Problem::Log("unsupported type `intoto`".to_owned());
+            assert_eq!(verify(&json!({ "apiVersion": "0.0.1", "kind": "intoto" })), Err(unknown));
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod auth;
 mod certificates;
 mod challenge;
 mod client;
+mod clients;
 mod deadline;
 mod error;
 mod failure;

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 
+use super::clients::Clients;
 use super::deadline::Timeout;
 use super::mirrors::Mirrors;
 use super::retry::Backoff;
 
-/// How registries are reached. By default: HTTPS with the system's certificates, 10 minutes for each repository and 30
+/// How registries are reached. Repositories that are used with the same options, or with clones of them, share connections.
+///
+/// By default: HTTPS with the system's certificates, 10 minutes for each repository and 30
 /// seconds without progress.
 ///
 /// ```
@@ -58,6 +61,8 @@ pub struct Options {
     /// The name and the version of the program, which requests carry: `example/1.0`. The name is also the client's at token
     /// servers. Without, it is this crate's.
     pub user_agent: Option<String>,
+    /// What repositories that use these options and their clones share.
+    pub(crate) clients: Clients,
     /// What requests name as the cache that they come from, in their header `Via`.
     pub(crate) via: Option<HeaderValue>,
 }

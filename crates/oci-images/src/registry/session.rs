@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 
 use super::auth::{Credentials, Resolver, Secret};
 use super::challenge::{self, Challenge};
+use super::clients::{Clients, KnownLogin};
 use super::error::{Action, Error};
 use super::failure::{Failure, status_text};
 use super::http::{Http, Payload, Request, Response, authority};
@@ -31,6 +32,8 @@ const MAX_TOKEN_RESPONSE: u64 = 64 << 10;
 /// A connection to a registry for one repository, logged in if the registry requires it.
 pub(crate) struct Session {
     pub(crate) http: Http,
+    /// What is shared with other repositories.
+    clients: Clients,
     /// The registry as the user wrote it.
     registry: String,
     repository: String,
@@ -105,6 +108,7 @@ impl Session {
         }
         Ok(Self {
             http: Http::new(reference.registry(), policy, options, secrets)?,
+            clients: options.clients.clone(),
             registry: reference.registry().to_owned(),
             repository: reference.repository().to_owned(),
             action,
@@ -127,24 +131,40 @@ impl Session {
         self.mount_refused.store(true, Ordering::Relaxed);
     }
 
-    /// Asks the registry whether it requires a login, and logs in.
+    /// Asks the registry whether it requires a login, unless another repository has asked, and logs in.
     pub(crate) async fn log_in(&self) -> Result<(), Failure> {
-        let ping = Request::new(Method::GET, self.http.policy.registry().clone());
-        self.run(|| async {
-            let response = self.http.send(&ping, None).await?;
-            match response.status() {
-                StatusCode::UNAUTHORIZED => {
-                    self.renew(&response, None).await?;
-                    Ok(())
-                }
-                status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                    Err(response.failure().await)
-                }
-                // Anything else says nothing about a login: the next request has its own response.
-                _ => Ok(()),
+        let base = self.http.policy.registry();
+        let login = match self.clients.login(base) {
+            Some(login) => login,
+            None => {
+                let login = self.run(|| self.ask_for_login()).await?;
+                self.clients.record_login(base, login.clone());
+                login
             }
-        })
-        .await
+        };
+        match login {
+            KnownLogin::NotRequired => Ok(()),
+            KnownLogin::Required { challenges, from } => {
+                self.run(|| self.renew(&challenges, &from, None)).await.map(drop)
+            }
+        }
+    }
+
+    /// Asks the registry whether it requires a login.
+    async fn ask_for_login(&self) -> Result<KnownLogin, Failure> {
+        let ping = Request::new(Method::GET, self.http.policy.registry().clone());
+        let response = self.http.send(&ping, None).await?;
+        match response.status() {
+            StatusCode::UNAUTHORIZED => Ok(KnownLogin::Required {
+                challenges: response.headers(&WWW_AUTHENTICATE),
+                from: response.url().clone(),
+            }),
+            status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                Err(response.failure().await)
+            }
+            // Anything else says nothing about a login: the next request has its own response.
+            _ => Ok(KnownLogin::NotRequired),
+        }
     }
 
     /// Runs `attempt` with retries.
@@ -178,7 +198,8 @@ impl Session {
         if response.status() != StatusCode::UNAUTHORIZED || !self.http.is_registry(response.url()) {
             return Ok(response);
         }
-        match self.renew(&response, used.as_ref()).await? {
+        let challenges = response.headers(&WWW_AUTHENTICATE);
+        match self.renew(&challenges, response.url(), used.as_ref()).await? {
             Some(renewed) => {
                 drop(response);
                 self.http.send(request, Some(&renewed)).await
@@ -197,10 +218,12 @@ impl Session {
         if statuses.contains(&response.status()) { Ok(response) } else { Err(response.failure().await) }
     }
 
-    /// Answers the challenge of a 401 and returns the new header; `None` if there is none better than `used`.
+    /// Answers the challenge of a 401, in the `headers` of a response of `from`, and returns the new header; `None` if there is none
+    /// better than `used`.
     async fn renew(
         &self,
-        response: &Response<'_>,
+        headers: &[String],
+        from: &Url,
         used: Option<&HeaderValue>,
     ) -> Result<Option<HeaderValue>, Failure> {
         let mut authorization = self.authorization.lock().await;
@@ -208,7 +231,6 @@ impl Session {
             // Another request was faster.
             return Ok(authorization.clone());
         }
-        let headers = response.headers(&WWW_AUTHENTICATE);
         let challenges: Vec<Challenge> = headers.iter().flat_map(|header| challenge::parse(header)).collect();
         let supported = challenges.iter().find(|found| matches!(found.scheme.as_str(), "basic" | "bearer"));
         let Some(challenge) = supported else {
@@ -232,7 +254,7 @@ impl Session {
                 Secret::Anonymous => return Ok(None),
             }
         } else {
-            let token = self.token(challenge, response.url()).await?;
+            let token = self.token(challenge, from).await?;
             self.http.secrets.add(&token);
             sensitive("Bearer", &token)?
         };

@@ -42,6 +42,15 @@ struct Material {
     x509_certificate_chain: Option<Chain>,
     #[serde(default)]
     tlog_entries: Vec<Value>,
+    #[serde(default)]
+    timestamp_verification_data: Timestamps,
+}
+
+/// What timestamp authorities signed.
+#[derive(Default, Deserialize)]
+struct Timestamps {
+    #[serde(default, rename = "rfc3161Timestamps")]
+    signed: Vec<Value>,
 }
 
 #[derive(Deserialize)]
@@ -185,13 +194,28 @@ fn with_identity(
         .collect();
     let (certificate, chain) = certificates.split_first().ok_or(Problem::KeyInsteadOfCertificate)?;
     let signature = signatures.first().ok_or(Problem::Tampered)?;
-    let entry = material.tlog_entries.first().and_then(log_entry);
+    let entry = match material.tlog_entries.first() {
+        // Only logs of version 1 promise to include an entry, and date it.
+        Some(entry) if entry["inclusionPromise"].is_null() && !entry["inclusionProof"].is_null() => {
+            return Err(Problem::Unsupported("sigstore bundle with an entry of a Rekor v2 log"));
+        }
+        None if !material.timestamp_verification_data.signed.is_empty() => {
+            return Err(Problem::Unsupported(
+                "sigstore bundle with a signed timestamp instead of an entry of a transparency log",
+            ));
+        }
+        entry => entry.and_then(log_entry),
+    };
     identity.verify(certificate, chain, signed, payload, signature, entry.as_ref())
 }
 
 /// Parses the entry of a transparency log, whose numbers are strings.
 fn log_entry(entry: &Value) -> Option<LogEntry> {
-    let number = |value: &Value| value.as_str().and_then(|text| text.parse().ok()).or(value.as_i64());
+    let number = |value: &Value| match value {
+        // JSON of protobuf omits zeros, such as the index of the first entry of a log.
+        Value::Null => Some(0),
+        value => value.as_str().and_then(|text| text.parse().ok()).or(value.as_i64()),
+    };
     let log = STANDARD.decode(entry["logId"]["keyId"].as_str()?).ok()?;
     let promise = entry["inclusionPromise"]["signedEntryTimestamp"].as_str()?;
     Some(LogEntry {
@@ -218,6 +242,57 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), rcgen::KeyPair::generate().unwrap().serialize_pem()).unwrap();
         SigningKey::read(file.path(), "").unwrap()
+    }
+
+    #[test]
+    fn logs_and_timestamps_that_cannot_be_verified_are_named() {
+        let root = rcgen::generate_simple_self_signed(Vec::new()).unwrap();
+        let identity = Identity::new("a@example.com", "https://b.example.com", Vec::new(), Vec::new());
+        let image = sha256(b"image");
+        let signed = attachment(&signature_of(&image).unwrap(), &key()).unwrap().bytes;
+        let problem = |entries: Value, timestamps: Value| {
+            let mut bundle: Value = serde_json::from_slice(&signed).unwrap();
+            bundle["verificationMaterial"] = json!({
+                "certificate": { "rawBytes": STANDARD.encode(root.cert.der()) },
+                "tlogEntries": entries,
+                "timestampVerificationData": timestamps,
+            });
+            let verifier = Verifier::Identity(Box::new(identity.clone()));
+            verify(bundle.to_string().as_bytes(), &verifier, &image).unwrap().unwrap_err()
+        };
+        let timestamps = json!({ "rfc3161Timestamps": [{ "signedTimestamp": "MAA=" }] });
+        // As Rekor v2 writes it: no promise, and no time.
+        let entry = json!({
+            "logIndex": "7",
+            "logId": { "keyId": "bG9n" },
+            "kindVersion": { "kind": "dsse", "version": "0.0.2" },
+            "inclusionProof": { "logIndex": "7", "treeSize": "8", "checkpoint": { "envelope": "log\n8\n" } },
+            "canonicalizedBody": "e30=",
+        });
+        let log = Problem::Unsupported("sigstore bundle with an entry of a Rekor v2 log");
+        assert_eq!(problem(json!([entry]), timestamps.clone()), log);
+        assert_eq!(
+            problem(json!([]), timestamps),
+            Problem::Unsupported(
+                "sigstore bundle with a signed timestamp instead of an entry of a transparency log"
+            )
+        );
+        assert_eq!(problem(json!([]), json!({})), Problem::NotLogged);
+    }
+
+    #[test]
+    fn first_entry_of_a_log_has_no_index() {
+        let mut entry = json!({
+            "logId": { "keyId": "bG9n" },
+            "integratedTime": "1780000000",
+            "inclusionPromise": { "signedEntryTimestamp": "MAA=" },
+            "canonicalizedBody": "e30=",
+        });
+        assert_eq!(log_entry(&entry).map(|entry| (entry.index, entry.time)), Some((0, 1_780_000_000)));
+        entry["logIndex"] = json!("7");
+        assert_eq!(log_entry(&entry).map(|entry| entry.index), Some(7));
+        entry["logIndex"] = json!("seven");
+        assert_eq!(log_entry(&entry), None);
     }
 
     #[test]

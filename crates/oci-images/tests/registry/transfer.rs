@@ -14,7 +14,7 @@ use oci_images::layout::{Contents, Image, ImageBuilder, Platform, open_directory
 use oci_images::location::{Copier, ImageLocation};
 use oci_images::registry::{Deadline, Error, Options, Progress, Remedy, Repository, Timeout, pull};
 
-use crate::{LONG, Running, anonymous, image, options, reference};
+use crate::{LONG, Running, anonymous, image, options, raw, reference};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn image_is_pushed_and_pulled() {
@@ -97,6 +97,23 @@ async fn timeout_begins_with_the_connection_unless_it_is_a_shared_deadline() {
     options.timeout = Timeout::At(Deadline::after(Duration::ZERO));
     let error = push(&options).await.unwrap_err();
     assert!(matches!(error, Error::Expired { .. }), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repositories_with_the_same_options_share_connections_and_the_question_for_a_login() {
+    let (address, log) = raw::serve(None, |_, _| raw::reply(404, &[], b"")).await;
+    let (shared, other) = (options(), options());
+    for name in ["a:v1", "b:v1", "c:v1"] {
+        let name = reference(address, name);
+        let source = Repository::for_reading(&name, &shared.clone(), &anonymous()).await.unwrap();
+        assert_eq!(source.find("v1").await.unwrap(), None);
+        let target = Repository::for_writing(&name, &shared, &anonymous()).await.unwrap();
+        assert_eq!(target.find("v1").await.unwrap(), None);
+    }
+    let pings = || log.requests().iter().filter(|request| request.path == "/v2/").count();
+    assert_eq!((log.connections(), pings(), log.count("/manifests/")), (1, 1, 6));
+    Repository::for_reading(&reference(address, "a:v1"), &other, &anonymous()).await.unwrap();
+    assert_eq!((log.connections(), pings()), (2, 2));
 }
 
 /// Compiles if the futures can be spawned.
