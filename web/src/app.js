@@ -65,6 +65,7 @@ async function send(subject) {
 /** Opens files, path to bytes. Those that `bundle-tool preview` serves replace what it served before. */
 async function open(files, name, { isLive = false } = {}) {
   status("Reading…");
+  const hadFocus = document.activeElement !== document.body;
   try {
     const found = await call("Reading…", "read", [...files], name);
     const older = subjects.filter((subject) => isLive && subject.isLive);
@@ -85,7 +86,7 @@ async function open(files, name, { isLive = false } = {}) {
     if (older.length > 0 && !before) listSubjects();
     else await select(again ?? next[0], { path: before?.path });
     status(found.length > MAX_SUBJECTS ? `Only the first ${MAX_SUBJECTS} of ${found.length} bundles are open.` : "");
-    focusIfLost();
+    if (hadFocus) focusIfLost();
   } catch (error) {
     fail(error);
   }
