@@ -2,7 +2,8 @@
 
 import { Client } from "./client.js";
 import { Editor } from "./editor.js";
-import { coded, counted, fill, first, h } from "./dom.js";
+import { Cancelled, busy } from "./busy.js";
+import { coded, counted, fill, first, h, plain, refocused } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { consoleView, formsView, operatorHubView } from "./preview.js";
 import { catalogView } from "./catalog.js";
@@ -13,6 +14,7 @@ import { zipped } from "./zip.js";
 import { EXAMPLE } from "./example.js";
 import { follow } from "./live.js";
 
+const TITLE = document.title;
 const $ = (id) => document.getElementById(id);
 const encoder = new TextEncoder();
 
@@ -26,22 +28,28 @@ const MAX_SUBJECTS = 200;
 const MAX_SHOWN = 2 << 20;
 
 const settings = { suites: [], profiles: [], kubernetes: "" };
-/** What is open: `{number, name, isCatalog, files, changed, view}`. */
+/** What is open: `{number, name, isCatalog, files, changed, isUnsaved, isLive}`; `isLive` if it is what `bundle-tool preview` serves. */
 const subjects = [];
 let current = null;
 let report = null;
 let numbers = 0;
 let view = "validate";
 
-const client = new Client((number) => opening(subjects.find((subject) => subject.number === number)));
+const client = new Client((number) => {
+  const found = subjects.find((subject) => subject.number === number);
+  return found && opening(found);
+});
+/** Calls the worker; what takes long can be cancelled. */
+const call = (title, ...args) => busy(title, () => client.cancel(), () => client.call(...args));
 
 // ---- opening
 
 const status = (message) => fill($("status"), message);
 
 function fail(error) {
+  if (error instanceof Cancelled) return status("Cancelled.");
   status("");
-  fill($("dialog"), h("h2", { id: "dialog-title" }, "That did not work"), h("p", {}, error.message), closing());
+  fill($("dialog"), h("h2", { id: "dialog-title" }, "That did not work"), h("p", {}, coded(error.message)), closing());
   $("dialog").showModal();
 }
 
@@ -50,32 +58,84 @@ const closing = () => h("p", {}, h("button", { type: "button", class: "primary",
 const opening = (subject) => [subject.name, [...subject.files], subject.project];
 
 async function send(subject) {
-  const { isCatalog } = await client.call("open", subject.number, ...opening(subject));
+  const { isCatalog } = await call("Reading…", "open", subject.number, ...opening(subject));
   subject.isCatalog = isCatalog;
 }
 
-/** Opens files, path to bytes. `replaces` is the number of a subject that they are a newer state of. */
-async function open(files, name, { keeps = false } = {}) {
+/** Opens files, path to bytes. Those that `bundle-tool preview` serves replace what it served before. */
+async function open(files, name, { isLive = false } = {}) {
   status("Reading…");
+  const hadFocus = document.activeElement !== document.body;
   try {
-    const found = await client.call("read", [...files], name);
-    const before = keeps ? current?.name : undefined;
-    if (keeps) subjects.length = 0;
-    const next = subjects.length;
+    const found = await call("Reading…", "read", [...files], name);
+    const older = subjects.filter((subject) => isLive && subject.isLive);
+    const before = older.includes(current) ? current : undefined;
+    const next = [];
+    for (const one of older) client.close(one.number);
     for (const { name, files, project } of found.slice(0, MAX_SUBJECTS)) {
       numbers += 1;
-      const subject = { number: numbers, name, files: new Map(files), project, changed: new Set() };
+      const subject = { number: numbers, name, files: new Map(files), project, changed: new Set(), isUnsaved: false, isLive };
       await send(subject);
-      subjects.push(subject);
+      next.push(subject);
     }
-    const again = subjects.find((subject) => subject.name === before);
+    for (const one of older) forget(one);
+    subjects.push(...next);
     // The error of what was dropped before.
     $("dialog").close();
-    await select(again ?? subjects[next], { keeps });
+    const again = next.find((subject) => subject.name === before?.name);
+    if (older.length > 0 && !before) listSubjects();
+    else await select(again ?? next[0], { path: before?.path });
     status(found.length > MAX_SUBJECTS ? `Only the first ${MAX_SUBJECTS} of ${found.length} bundles are open.` : "");
+    if (hadFocus) focusIfLost();
   } catch (error) {
     fail(error);
   }
+}
+
+/** Opens the state of the directory that `bundle-tool preview` serves, unless that would discard what the user has changed here. */
+async function openLive(files, name) {
+  const show = () => {
+    $("notice").hidden = true;
+    return open(files, name, { isLive: true });
+  };
+  if (!subjects.some((one) => one.isLive && one.isUnsaved)) return show();
+  fill($("notice"), "The directory has changed, and you have changed files here. ",
+    h("button", { type: "button", onclick: show }, "Show the directory, and discard my changes"), " ",
+    h("button", { type: "button", onclick: () => (($("notice").hidden = true), focusIfLost()) }, "Keep my changes"));
+  $("notice").hidden = false;
+}
+
+/** Moves the focus to what is shown if the control that had it is gone. */
+function focusIfLost() {
+  const { activeElement } = document;
+  const isThere = activeElement && activeElement !== document.body && activeElement.checkVisibility();
+  if (!isThere) (current ? document.querySelector("[role=tab][aria-selected=true]") : $("open-directory"))?.focus();
+}
+
+/** Removes what is open from the list. */
+function forget(subject) {
+  subjects.splice(subjects.indexOf(subject), 1);
+  editor?.forget(`${subject.number}/`);
+  if (opened?.subject === subject) opened = null;
+  client.close(subject.number);
+}
+
+async function close(subject) {
+  if (!subject || !subjects.includes(subject)) return;
+  const at = subjects.indexOf(subject);
+  forget(subject);
+  status("");
+  if (subject.isLive && !subjects.some((one) => one.isLive)) $("notice").hidden = true;
+  if (current !== subject) return;
+  current = subjects[at] ?? subjects.at(-1) ?? null;
+  report = null;
+  if (current) await select(current);
+  else {
+    $("workbench").hidden = true;
+    $("welcome").hidden = false;
+    document.title = TITLE;
+  }
+  focusIfLost();
 }
 
 /** The name of a bundle or a catalog, with a number if others have the same. */
@@ -85,15 +145,21 @@ function titleOf(subject) {
   return twins.length > 1 ? `${title(subject)} (${twins.indexOf(subject) + 1})` : title(subject);
 }
 
-async function select(subject, { keeps = false } = {}) {
-  const path = keeps ? current?.path : undefined;
+function listSubjects() {
+  fill($("subject"), subjects.map((one) => h("option", { value: one.number, selected: one === current }, titleOf(one))));
+  $("subject-label").hidden = subjects.length < 2;
+}
+
+/** Shows a bundle or a catalog, with the file at `path` if it has it. */
+async function select(subject, { path } = {}) {
   current = subject;
   $("welcome").hidden = true;
   $("workbench").hidden = false;
-  fill($("subject"), subjects.map((one) => h("option", { value: one.number, selected: one === current }, titleOf(one))));
-  $("subject-label").hidden = subjects.length < 2;
-  tabs();
+  listSubjects();
   report = null;
+  tabs();
+  // The findings of another bundle are not those of this one.
+  listFindings();
   const wanted = path !== undefined && subject.files.has(path) ? path : undefined;
   const first = wanted ?? mainFile(subject);
   const before = edits;
@@ -111,6 +177,8 @@ function mainFile(subject) {
 
 // ---- validation
 
+/** How long the findings of the state before are shown while a validation runs, in milliseconds. */
+const MAX_QUIET = 200;
 let isValidating = false;
 let isOutdated = false;
 /** How often files were edited; a report knows how often they had been. */
@@ -125,41 +193,46 @@ async function validate() {
     return;
   }
   isValidating = true;
+  const timer = setTimeout(listFindings, MAX_QUIET);
   do {
     isOutdated = false;
     const [subject, version] = [current, edits];
+    if (!subject) break;
     let next;
     try {
-      const { report: found, time } = await client.call("validate", subject.number, settings);
+      const { report: found, time } = await call("Validating…", "validate", subject.number, settings);
       const [one] = subject.isCatalog ? found.catalogs : found.bundles;
       subject.title = one.name || subject.name;
       next = { ...one, time, findings: one.findings.map((finding, index) => ({ ...finding, index })) };
     } catch (error) {
-      next = { findings: [], passed: false, error: error.message };
+      next = { findings: [], passed: false, error: error instanceof Cancelled ? "The validation was cancelled." : error.message };
     }
     if (subject !== current) {
       isOutdated = true;
       continue;
     }
     report = { ...next, version };
+    if (!isOutdated) isValidating = false;
     show();
   } while (isOutdated);
   isValidating = false;
+  clearTimeout(timer);
 }
 
 const RANK = { error: 0, warning: 1, info: 2 };
 const visible = () => (report?.findings ?? []).filter((finding) => !finding.ignored).sort((a, b) => RANK[a.severity] - RANK[b.severity] || a.index - b.index);
 
-const CHANGED = "The files have changed since they were validated: choose the fix again.";
+const CHANGED = "These findings are out of date: choose the fix again when the validation has finished.";
 
 async function apply(method, ...args) {
   const [subject, before] = [current, edits];
   // Fixes are numbered by the report.
-  if (report?.version !== before) return status(CHANGED);
+  if (isValidating || report?.version !== before) return status(CHANGED);
   try {
-    const changed = await client.call(method, subject.number, ...args);
+    const changed = await call("Fixing…", method, subject.number, ...args);
     if (edits !== before) return status(CHANGED);
     edits += 1;
+    subject.isUnsaved = true;
     for (const [path, text] of Object.entries(changed)) {
       subject.files.set(path, encoder.encode(text));
       subject.changed.add(path);
@@ -177,6 +250,7 @@ async function apply(method, ...args) {
 async function edited(text) {
   const { subject, path } = opened;
   edits += 1;
+  subject.isUnsaved = true;
   subject.files.set(path, encoder.encode(text));
   subject.changed.add(path);
   try {
@@ -235,7 +309,8 @@ function show() {
 }
 
 function summary() {
-  if (report?.error) return "not validated";
+  if (!report) return "not validated yet";
+  if (report.error) return "not validated";
   const count = (severity) => visible().filter((finding) => finding.severity === severity).length;
   const [errors, warnings] = [count("error"), count("warning")];
   if (errors + warnings === 0) return "no errors, no warnings";
@@ -243,6 +318,13 @@ function summary() {
 }
 
 function listFindings() {
+  refocused(findingsHost, fillFindings);
+}
+
+function fillFindings() {
+  const isOld = isValidating || !report;
+  findingsHost.classList.toggle("old", isOld);
+  findingsHost.setAttribute("aria-busy", String(isOld));
   const all = visible();
   const shown = isShowingAll ? all : all.slice(0, MAX_LISTED);
   const fixable = all.filter((finding) => finding.fix?.safety === "safe").length;
@@ -250,35 +332,38 @@ function listFindings() {
   fill(
     findingsHost,
     h("div", { class: "summary" },
-      h("h3", { class: report?.passed ? "passed" : "failed" }, summary()),
-      report?.error && h("p", { role: "alert" }, report.error),
+      isOld ? h("p", { class: "validating" }, all.length > 0 ? "Validating… These are the findings of the state before." : "Validating…")
+        : h("h3", { class: report.passed ? "passed" : "failed", tabindex: -1 }, summary()),
+      !isOld && report.error && [h("p", { role: "alert" }, coded(report.error)), h("p", {}, h("button", { type: "button", id: "again", onclick: () => validate() }, "Validate again"))],
       report?.name && h("p", { class: "muted" }, report.name, ignored > 0 && `, ${counted(ignored, "ignored finding")}`),
-      fixable > 0 && h("button", { type: "button", class: "primary", id: "fix-all", onclick: () => apply("fixAll") }, `Apply ${counted(fixable, "safe fix").replace("fixs", "fixes")}`)),
+      fixable > 0 && h("button", { type: "button", class: "primary", id: "fix-all", "data-key": "fix-all", onclick: () => apply("fixAll") }, `Apply ${counted(fixable, "safe fix").replace("fixs", "fixes")}`)),
     h("ol", { class: "list" }, shown.map(item)),
     all.length > shown.length && h("button", { type: "button", onclick: () => ((isShowingAll = true), listFindings()) }, `Show ${all.length - shown.length} more`),
   );
 }
 
 function item(finding) {
+  // Without the line, which fixes of others change.
+  const key = [finding.rule, finding.file, finding.path, finding.message].join(" ");
   const place = finding.file && `${finding.file}${finding.line ? `:${finding.line}:${finding.column}` : ""}`;
   const isOpen = finding.file && current.files.has(finding.file);
   return h("li", { class: `finding ${finding.severity}` },
     h("p", { class: "message" }, h("span", { class: "severity" }, finding.severity), " ", coded(finding.message)),
     place && (isOpen
-      ? h("button", { type: "button", class: "place", onclick: () => openFile(finding.file, finding) }, place)
+      ? h("button", { type: "button", class: "place", "data-key": `place ${key}`, onclick: () => openFile(finding.file, finding) }, place)
       : h("span", { class: "place" }, place)),
     finding.path && h("p", { class: "path" }, finding.path),
     finding.help && h("p", { class: "help" }, h("strong", {}, "help: "), coded(finding.help)),
-    (finding.related ?? []).map((related) => h("button", { type: "button", class: "place", onclick: () => openFile(related.file, related) }, `${related.message}: ${related.file}:${related.line}:${related.column}`)),
+    (finding.related ?? []).map((related) => h("button", { type: "button", class: "place", onclick: () => openFile(related.file, related) }, coded(related.message), `: ${related.file}:${related.line}:${related.column}`)),
     h("p", { class: "buttons" },
-      finding.fix && h("button", { type: "button", class: "fix", onclick: () => apply("fix", finding.index) }, "Fix: ", coded(finding.fix.title), finding.fix.safety === "unsafe" && " (review it)"),
-      h("button", { type: "button", class: "quiet", "aria-label": `Explain ${finding.rule}`, onclick: () => explain(finding.rule) }, finding.rule),
+      finding.fix && h("button", { type: "button", class: "fix", "data-key": `fix ${key}`, onclick: () => apply("fix", finding.index) }, "Fix: ", coded(finding.fix.title), finding.fix.safety === "unsafe" && " (review it)"),
+      h("button", { type: "button", class: "quiet", "data-key": `rule ${key}`, "aria-label": `Explain ${finding.rule}`, onclick: () => explain(finding.rule) }, finding.rule),
       h("span", { class: "suite" }, finding.suite)));
 }
 
 async function explain(rule) {
   try {
-    const page = await client.call("explain", rule);
+    const page = await call("Reading…", "explain", rule);
     const [title, ...rest] = markdown(page, 2);
     title.id = "dialog-title";
     fill($("dialog"), title, rest, closing());
@@ -298,13 +383,14 @@ function listFiles() {
     counts.set(finding.file, count);
   }
   const names = [...current.files.keys()].sort();
-  fill(filesHost, first(names, (name) => {
+  const files = first(names, (name) => {
     const { error = 0, warning = 0 } = counts.get(name) ?? {};
-    return h("li", {}, h("button", { type: "button", "aria-current": name === current.path ? "true" : undefined, onclick: () => openFile(name) },
+    return h("li", {}, h("button", { type: "button", "data-key": name, "aria-current": name === current.path ? "true" : undefined, onclick: () => openFile(name) },
       h("span", { class: "name" }, name, current.changed.has(name) && h("span", { class: "changed", title: "changed" }, " •", h("span", { class: "hidden" }, " changed"))),
       error > 0 && h("span", { class: "count error" }, String(error), h("span", { class: "hidden" }, " errors")),
       warning > 0 && h("span", { class: "count warning" }, String(warning), h("span", { class: "hidden" }, " warnings"))));
-  }, MAX_FILES));
+  }, MAX_FILES);
+  refocused(filesHost, () => fill(filesHost, files));
 }
 
 const validateView = h("div", { class: "validate" },
@@ -317,7 +403,7 @@ const validateView = h("div", { class: "validate" },
 
 /** A view of the CSV, which is shortened where it is too large to show. */
 const preview = (show) => async () => {
-  const found = await client.call("preview", current.number);
+  const found = await call("Reading…", "preview", current.number);
   return [found.isClipped && h("p", { class: "notice" }, "Long lists and texts are shortened in this view."), show(found)];
 };
 
@@ -326,8 +412,8 @@ const VIEWS = {
   operatorhub: { title: "OperatorHub.io", for: "bundle", of: preview(operatorHubView) },
   console: { title: "OpenShift console", for: "bundle", of: preview(consoleView) },
   forms: { title: "Forms", for: "bundle", of: preview(formsView) },
-  catalog: { title: "Packages", for: "catalog", of: () => catalogView(client, current.number) },
-  upgrade: { title: "Upgrade", for: "bundle", of: () => upgradeView(client, subjects.filter((one) => !one.isCatalog), current, titleOf, pickUpgrade) },
+  catalog: { title: "Packages", for: "catalog", of: () => catalogView({ call: (...args) => call("Reading…", ...args) }, current.number) },
+  upgrade: { title: "Upgrade", for: "bundle", of: () => upgradeView({ call: (...args) => call("Comparing…", ...args) }, subjects.filter((one) => !one.isCatalog), current, titleOf, pickUpgrade) },
 };
 
 const available = () => Object.entries(VIEWS).filter(([, one]) => !one.for || (one.for === "catalog") === current.isCatalog);
@@ -340,10 +426,11 @@ function tabs() {
     tabindex: name === view ? 0 : -1, onclick: () => show_(name),
     onkeydown: (event) => {
       const names = available().map(([name]) => name);
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!step) return;
+      const at = names.indexOf(name);
+      const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
+      if (to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
-      const next = names[(names.indexOf(name) + step + names.length) % names.length];
+      const next = names.at(to % names.length);
       show_(next);
       $(`tab-${next}`).focus();
     },
@@ -361,17 +448,24 @@ function show_(name) {
   render();
 }
 
+/** How often a view was asked for: only the newest is shown. */
+let renders = 0;
+
 async function render() {
-  const wanted = view;
+  const [wanted, number] = [view, (renders += 1)];
   const panel = h("div", { id: "panel", role: "tabpanel", tabindex: -1, "aria-labelledby": `tab-${wanted}` });
   try {
     const content = await VIEWS[wanted].of();
-    if (view !== wanted) return;
     fill(panel, content);
   } catch (error) {
-    fill(panel, h("p", { role: "alert", class: "notice" }, error.message));
+    const again = h("button", { type: "button", onclick: () => render() }, "Show again");
+    const message = error instanceof Cancelled ? "The view was cancelled." : error.message;
+    fill(panel, h("div", { class: "preview" }, h("p", { role: "alert", class: "notice" }, coded(message)), h("p", {}, again)));
   }
-  if (view === wanted) fill($("panels"), panel);
+  if (renders !== number) return;
+  const hadFocus = $("panels").contains(document.activeElement);
+  fill($("panels"), panel);
+  if (hadFocus) focusIfLost();
 }
 
 // ---- settings, and links to them
@@ -402,7 +496,7 @@ async function showSettings() {
     fill($("suite-count"), settings.suites.length > 0 ? `(${settings.suites.length})` : "");
     if (current) validate();
   };
-  fill($("profile"), h("option", { value: "" }, "none"), profiles.map((one) => h("option", { value: one.name, title: one.suites.join(", ") }, `${one.name}: ${one.description}`)));
+  fill($("profile"), h("option", { value: "" }, "none"), profiles.map((one) => h("option", { value: one.name, title: one.suites.join(", ") }, `${one.name}: ${plain(one.description)}`)));
   $("profile").value = settings.profiles[0] ?? "";
   $("profile").onchange = () => {
     settings.profiles = $("profile").value ? [$("profile").value] : [];
@@ -421,7 +515,7 @@ async function showSettings() {
       settings.suites = event.target.checked ? [...settings.suites, one.name] : settings.suites.filter((name) => name !== one.name);
       changed();
     },
-  }), h("span", {}, h("strong", {}, one.name), ` ${one.description}`))));
+  }), h("span", {}, h("strong", {}, one.name), " ", coded(one.description)))));
   changed();
 }
 
@@ -446,7 +540,7 @@ for (const [button, input] of [["open-directory", "directory"], ["open-file", "f
   $(input).onchange = async () => {
     const files = [...$(input).files];
     try {
-      if (files.length > 0) await open(await picked(files), files[0].webkitRelativePath.split("/")[0] || files[0].name);
+      await open(await picked(files), files[0]?.webkitRelativePath.split("/")[0] || files[0]?.name || "");
     } catch (error) {
       fail(error);
     }
@@ -468,14 +562,14 @@ function ask(title, field, label, go) {
 }
 
 $("open-paste").onclick = () =>
-  ask("Paste a CSV, a manifest or a catalog", h("textarea", { id: "pasted", rows: 14, spellcheck: "false" }), "YAML or JSON", (text) =>
+  ask("Paste a ClusterServiceVersion or a catalog", h("textarea", { id: "pasted", rows: 14, spellcheck: "false", required: true }), "YAML or JSON", (text) =>
     open(new Map([["pasted.yaml", encoder.encode(text)]]), "pasted"));
 $("open-github").onclick = () =>
-  ask("Open a directory on GitHub", h("input", { id: "address", type: "url", placeholder: "https://github.com/OWNER/REPOSITORY/tree/BRANCH/DIRECTORY" }),
+  ask("Open a directory on GitHub", h("input", { id: "address", inputmode: "url", autocomplete: "off", required: true, placeholder: "https://github.com/OWNER/REPOSITORY/tree/BRANCH/DIRECTORY" }),
     "Address. This is the only action of the page that uses the network: it asks GitHub for the files.", async (address) => {
       try {
-        status("Asking GitHub…");
-        const { files, name } = await fetched(address.trim());
+        const asking = new AbortController();
+        const { files, name } = await busy("Asking GitHub…", () => asking.abort(new Cancelled()), () => fetched(address, asking.signal));
         await open(files, name);
       } catch (error) {
         fail(error);
@@ -492,12 +586,50 @@ $("link").onclick = async () => {
     status(`The link is the address of this page: it contains the settings, never your files.`);
   }
 };
+/** Returns the name and the contents of what is downloaded: the file if there is only one, and otherwise a zip archive. */
+function download({ name, files }) {
+  const last = (path) => path.split("/").at(-1);
+  if (files.size === 1) {
+    const [[path, bytes]] = files;
+    return [last(path), new Blob([bytes])];
+  }
+  return [`${last(name) || "bundle"}.zip`, zipped([...files].sort(([a], [b]) => (a < b ? -1 : 1)))];
+}
+
 $("download").onclick = () => {
-  const name = current.name.split("/").at(-1) || "bundle";
-  const address = URL.createObjectURL(zipped([...current.files].sort(([a], [b]) => (a < b ? -1 : 1))));
-  h("a", { href: address, download: `${name}.zip` }).click();
+  const [name, contents] = download(current);
+  const address = URL.createObjectURL(contents);
+  h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  current.isUnsaved = false;
 };
+
+$("close").onclick = () => {
+  const subject = current;
+  if (!subject.isUnsaved) return close(subject).catch(fail);
+  const discard = () => {
+    $("dialog").close();
+    close(subject).catch(fail);
+  };
+  fill($("dialog"), h("h2", { id: "dialog-title" }, `Close ${titleOf(subject)}?`),
+    h("p", {}, `Your changes have not been downloaded: ${[...subject.changed].slice(0, 20).join(", ")}`),
+    h("p", { class: "buttons" }, h("button", { type: "button", class: "primary", onclick: () => $("dialog").close() }, "Keep it open"), h("button", { type: "button", id: "discard", onclick: discard }, "Discard the changes")));
+  $("dialog").showModal();
+};
+
+addEventListener("beforeunload", (event) => {
+  if (subjects.some((one) => one.isUnsaved)) event.preventDefault();
+});
+
+// The list of suites covers what is below it.
+$("suites").addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !$("suites").open) return;
+  $("suites").open = false;
+  $("suites").querySelector("summary").focus();
+});
+addEventListener("pointerdown", (event) => {
+  if (!$("suites").contains(event.target)) $("suites").open = false;
+});
 
 addEventListener("dragover", (event) => {
   event.preventDefault();
@@ -511,11 +643,11 @@ addEventListener("drop", async (event) => {
   $("dropping").hidden = true;
   try {
     const { files, name } = await dropped(event.dataTransfer);
-    if (files.size > 0) await open(files, name);
+    await open(files, name);
   } catch (error) {
     fail(error);
   }
 });
 addEventListener("hashchange", () => showSettings().catch(fail));
 
-showSettings().then(() => follow(open)).catch(fail);
+showSettings().then(() => follow(openLive)).catch(fail);

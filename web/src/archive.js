@@ -2,6 +2,8 @@
 //
 // Archives are foreign data: the number of entries, their size and the size of what they decompress to are limited.
 
+import { counted } from "./dom.js";
+
 export const MAX_ENTRIES = 20_000;
 export const MAX_BYTES = 64 << 20;
 const MAX_LAYERS = 200;
@@ -374,5 +376,18 @@ export function subjects(files, name) {
     // Manifests without the directories of a bundle, such as a CSV alone.
     return [{ name: name || "manifests", files: new Map(manifests.map(([path, bytes]) => [`manifests/${last(path)}`, bytes])), project: project(files, "manifests") }];
   }
-  throw new ReadError("no bundle and no catalog found: expected manifests/ with a ClusterServiceVersion, or the YAML of a catalog");
+  throw new ReadError(`no bundle and no catalog found: ${reason(files, manifests)}`);
+}
+
+const EXPECTED = "Expected a directory with `manifests/` and `metadata/`, a ClusterServiceVersion, or the YAML of a catalog";
+const ANY_KIND = /(?:^|[{,])[ \t]*"?kind"?[ \t]*:[ \t]*["']?([A-Za-z]{1,60})\b/m;
+
+/** Returns why files are neither a bundle nor a catalog. */
+function reason(files, manifests) {
+  if (files.size === 0) return `there are no files. ${EXPECTED}`;
+  if (manifests.length === 0) return `there are no YAML or JSON files. ${EXPECTED}`;
+  const kinds = new Set(manifests.slice(0, 100).map(([, bytes]) => ANY_KIND.exec(decoder.decode(bytes.subarray(0, 1 << 16)))?.[1]).filter(Boolean));
+  if (kinds.size === 0) return `the YAML contains no object with a \`kind\` and no blob with a \`schema\`. ${EXPECTED}`;
+  const found = [...kinds].slice(0, 3).map((kind) => `\`${kind}\``).join(", ");
+  return `${found}${kinds.size > 3 ? ` and ${counted(kinds.size - 3, "other kind")}` : ""} without a ClusterServiceVersion. Manifests are validated together with the bundle that contains them: open its directory, with \`manifests/\` and \`metadata/\``;
 }

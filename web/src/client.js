@@ -2,6 +2,7 @@
 
 import source from "worker-source";
 import { buffers } from "./archive.js";
+import { Cancelled } from "./busy.js";
 
 /** How long an answer may take, in milliseconds: reading what was dropped, and anything else. */
 const READ = 60_000;
@@ -9,6 +10,8 @@ const TIMEOUT = 10_000;
 const READING = ["start", "read", "open"];
 /** What is about nothing that is open. */
 const WITHOUT = ["read", "open", "explain"];
+/** What is about the last validation. */
+const AFTER_VALIDATION = ["fix", "fixAll"];
 
 export class Client {
   #worker;
@@ -18,9 +21,11 @@ export class Client {
   #find;
   /** The numbers of what the worker has open. */
   #opened = new Set();
+  /** The settings of the last validation of what is open, by number. */
+  #validated = new Map();
   #compressed;
 
-  /** `find` returns what to open for a number: a worker that was replaced has forgotten everything. */
+  /** `find` returns what to open for a number, if it is still open: a worker that was replaced has forgotten everything. */
   constructor(find) {
     this.#find = find;
     const binary = atob(globalThis.bundleToolEngine);
@@ -44,17 +49,24 @@ export class Client {
     };
     worker.onerror = (event) => {
       event.preventDefault();
-      if (worker === this.#worker) this.#restart(event.message);
+      if (worker === this.#worker) this.#restart(new Error(event.message));
     };
     this.#worker = worker;
     this.#started = this.#call("start", [this.#compressed]);
+    // Those who wait for it get the error.
+    this.#started.catch(() => {});
   }
 
-  #restart(message = "the validator was restarted") {
+  /** Stops everything that runs. */
+  cancel() {
+    this.#restart(new Cancelled());
+  }
+
+  #restart(error = new Error("the validator was restarted")) {
     this.#worker.terminate();
     for (const { reject, timer } of this.#pending.values()) {
       clearTimeout(timer);
-      reject(new Error(message));
+      reject(error);
     }
     this.#pending.clear();
     this.#opened.clear();
@@ -83,8 +95,22 @@ export class Client {
   async call(method, ...args) {
     await this.#started;
     const numbers = WITHOUT.includes(method) ? [] : args.slice(0, method === "compare" ? 2 : 1);
-    for (const number of numbers) if (!this.#opened.has(number)) await this.#open(number, this.#find(number));
-    return method === "open" ? this.#open(args[0], args.slice(1)) : this.#call(method, args);
+    // A worker may be replaced while it opens one.
+    for (let number; (number = numbers.find((one) => !this.#opened.has(one))) !== undefined; ) {
+      const found = this.#find(number);
+      if (!found) throw new Cancelled();
+      await this.#open(number, found);
+      if (AFTER_VALIDATION.includes(method)) await this.#call("validate", [number, this.#validated.get(number)]);
+    }
+    if (method === "open") return this.#open(args[0], args.slice(1));
+    if (method === "validate") this.#validated.set(args[0], structuredClone(args[1]));
+    return this.#call(method, args);
+  }
+
+  /** Forgets what is no longer open. */
+  close(number) {
+    this.#validated.delete(number);
+    if (this.#opened.delete(number)) this.#call("close", [number]).catch(() => {});
   }
 
   #open(number, args) {

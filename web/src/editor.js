@@ -8,6 +8,7 @@ import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, setDiagnostics, lintKeymap } from "@codemirror/lint";
 import { searchKeymap, search } from "@codemirror/search";
 import { tags } from "@lezer/highlight";
+import { coded, h, plain } from "./dom.js";
 
 const highlight = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--code-key)" },
@@ -92,6 +93,12 @@ export class Editor {
     this.#view.setState(kept && kept.sliceDoc() === text ? kept : this.#state(text, path));
   }
 
+  /** Forgets the files whose keys begin with `prefix`. */
+  forget(prefix) {
+    for (const key of [...this.#states.keys()]) if (key.startsWith(prefix)) this.#states.delete(key);
+    if (this.#key?.startsWith(prefix)) this.#key = undefined;
+  }
+
   get key() {
     return this.#key;
   }
@@ -124,8 +131,13 @@ export class Editor {
     const marks = findings.slice(0, MAX_MARKS).map((finding) => {
       const [from, to] = this.#range(doc, finding);
       const message = `${finding.message}${finding.help ? `\nhelp: ${finding.help}` : ""}`;
-      const actions = finding.fix ? [{ name: `Fix: ${finding.fix.title}`, apply: () => action(finding) }] : [];
-      return { from, to, severity: finding.severity, source: finding.rule, message, actions };
+      const apply = () => {
+        // The button is gone afterwards.
+        this.#view.focus();
+        action(finding);
+      };
+      const actions = finding.fix ? [{ name: `Fix: ${plain(finding.fix.title)}`, apply }] : [];
+      return { from, to, severity: finding.severity, source: finding.rule, message: plain(message), renderMessage: () => h("span", {}, coded(message)), actions };
     });
     this.#view.dispatch(setDiagnostics(this.#view.state, marks));
   }

@@ -1,53 +1,84 @@
-// Reads a directory of a public repository on GitHub, only when the user asks for it.
+// Reads a directory or a file of a public repository on GitHub, only when the user asks for it.
 
 import { MAX_BYTES, ReadError } from "./archive.js";
+import { Cancelled } from "./busy.js";
 
 const MAX_FILES = 500;
 const PARALLEL = 6;
+const HOSTS = ["github.com", "www.github.com"];
+const EXPECTED = "expected an address such as `https://github.com/OWNER/REPOSITORY/tree/BRANCH/DIRECTORY`";
+const MISSING = "GitHub has no such directory or file, or the repository is private: check the address";
 
-/** Returns `[owner, repository, rest]` of an address, where `rest` is the branch and the directory. */
+/** Returns what an address names: `{owner, repository, rest, isFile}`, where `rest` is the branch and the path. A file in `manifests/` or
+ * `metadata/`, and these directories, stand for their bundle. */
 export function parsed(address) {
   let url;
+  let parts;
   try {
-    url = new URL(address);
+    url = new URL(/^[a-z]+:\/\//i.test(address) ? address : `https://${address}`);
+    parts = url.pathname.split("/").filter(Boolean).map(decodeURIComponent);
   } catch {
-    throw new ReadError("expected an address such as https://github.com/OWNER/REPOSITORY/tree/BRANCH/DIRECTORY");
+    throw new ReadError(EXPECTED);
   }
-  const [owner, repository, kind, ...rest] = url.pathname.split("/").filter(Boolean).map(decodeURIComponent);
-  if (url.hostname !== "github.com" || !owner || !repository || (kind && kind !== "tree") || rest.includes("..")) {
-    throw new ReadError("expected an address such as https://github.com/OWNER/REPOSITORY/tree/BRANCH/DIRECTORY");
+  const [owner, repository, kind, ...rest] = parts;
+  const isKnown = kind === undefined || (["tree", "blob"].includes(kind) && rest.length > (kind === "blob" ? 1 : 0));
+  if (!["http:", "https:"].includes(url.protocol) || !HOSTS.includes(url.hostname) || !repository || !isKnown || parts.includes("..")) {
+    throw new ReadError(EXPECTED);
   }
-  return [owner, repository.replace(/\.git$/, ""), rest];
+  const isPart = (name) => name === "manifests" || name === "metadata";
+  const isFile = kind === "blob" && !(rest.length > 2 && isPart(rest.at(-2)));
+  if (kind === "blob" && !isFile) rest.pop();
+  if (!isFile && rest.length > 1 && isPart(rest.at(-1))) rest.pop();
+  return { owner, repository: repository.replace(/\.git$/, ""), rest, isFile };
 }
 
 const path = (parts) => parts.map(encodeURIComponent).join("/");
 
-/** Returns the files of a directory, path to bytes. */
-export async function fetched(address) {
-  const [owner, repository, rest] = parsed(address);
+/** Returns an answer of GitHub; null if there is nothing at the address. */
+async function asked(address, signal) {
+  let response;
+  try {
+    response = await fetch(address, { signal });
+  } catch (error) {
+    if (error instanceof Cancelled) throw error;
+    throw new ReadError(`failed to connect to \`${new URL(address).hostname}\`: check the network, and whether a proxy or an extension of the browser blocks the address`);
+  }
+  if (response.status === 404) return null;
+  if (response.status === 403 || response.status === 429) {
+    throw new ReadError(`GitHub returned status ${response.status}: it allows visitors 60 requests an hour. Try again later, or download the directory and open it here`);
+  }
+  if (!response.ok) throw new ReadError(`GitHub returned status ${response.status}: try again later`);
+  return response;
+}
+
+/** Returns the files at an address, path to bytes. */
+export async function fetched(address, signal) {
+  const { owner, repository, rest, isFile } = parsed(address.trim());
+  const raw = async (parts) => {
+    const answer = await asked(`https://raw.githubusercontent.com/${path([owner, repository, ...parts])}`, signal);
+    if (!answer) throw new ReadError(MISSING);
+    return new Uint8Array(await answer.arrayBuffer());
+  };
+  if (isFile) return { files: new Map([[rest.at(-1), await raw(rest)]]), name: rest.at(-1) };
   // The name of a branch may contain slashes.
   const candidates = rest.length === 0 ? [["HEAD", []]] : rest.map((_, index) => [rest.slice(0, index + 1).join("/"), rest.slice(index + 1)]);
   for (const [branch, directory] of candidates) {
     const tree = encodeURIComponent(`${branch}:${directory.join("/")}`);
-    const response = await fetch(`https://api.github.com/repos/${path([owner, repository])}/git/trees/${tree}?recursive=1`);
-    if (response.status === 404) continue;
-    if (!response.ok) throw new ReadError(`GitHub returned status ${response.status}; the limit for visitors is 60 requests an hour`);
-    const { tree: entries } = await response.json();
-    const blobs = (Array.isArray(entries) ? entries : []).filter((entry) => entry.type === "blob" && /\.(ya?ml|json|Dockerfile)$|Dockerfile$/.test(entry.path));
-    if (blobs.length > MAX_FILES) throw new ReadError(`the directory has more than ${MAX_FILES} manifests: open the directory of one bundle`);
-    if (blobs.reduce((sum, blob) => sum + blob.size, 0) > MAX_BYTES) throw new ReadError("the directory is too large");
+    const response = await asked(`https://api.github.com/repos/${path([owner, repository])}/git/trees/${tree}?recursive=1`, signal);
+    if (!response) continue;
+    const { tree: entries, truncated } = await response.json();
+    const blobs = (Array.isArray(entries) ? entries : []).filter((entry) => entry.type === "blob" && /\.(ya?ml|json|Dockerfile)$|Dockerfile$|bundle-tool\.toml$/.test(entry.path));
+    if (truncated || blobs.length > MAX_FILES) throw new ReadError(`the directory has more than ${MAX_FILES} manifests: open the directory of one bundle`);
+    if (blobs.reduce((sum, blob) => sum + blob.size, 0) > MAX_BYTES) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes: open the directory of one bundle`);
     const files = new Map();
     const next = [...blobs];
     const work = async () => {
       for (let blob = next.pop(); blob; blob = next.pop()) {
-        const raw = `https://raw.githubusercontent.com/${path([owner, repository])}/${path(branch.split("/"))}/${path([...directory, ...blob.path.split("/")])}`;
-        const answer = await fetch(raw);
-        if (!answer.ok) throw new ReadError(`GitHub returned status ${answer.status} for ${blob.path}`);
-        files.set(blob.path, new Uint8Array(await answer.arrayBuffer()));
+        files.set(blob.path, await raw([...branch.split("/"), ...directory, ...blob.path.split("/")]));
       }
     };
     await Promise.all(Array.from({ length: PARALLEL }, work));
     return { files, name: directory.at(-1) ?? repository };
   }
-  throw new ReadError("GitHub does not have this directory, or it is private");
+  throw new ReadError(MISSING);
 }

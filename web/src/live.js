@@ -13,9 +13,8 @@ export async function follow(open) {
     if (state.version !== version) {
       const files = await (await fetch("preview/files", { cache: "no-store" })).json();
       const decoded = Object.entries(files).map(([path, base64]) => [path, Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))]);
-      const isFirst = version === undefined;
       version = state.version;
-      await open(new Map(decoded), state.name, { keeps: !isFirst });
+      await open(new Map(decoded), state.name);
     }
     return true;
   };

@@ -1,6 +1,6 @@
 // What an upgrade changes.
 
-import { fill, first, h } from "./dom.js";
+import { coded, fill, first, h } from "./dom.js";
 
 /** The comparison of two bundles that are open. */
 export function upgradeView(client, bundles, current, titleOf, pick) {
@@ -35,13 +35,13 @@ export function upgradeView(client, bundles, current, titleOf, pick) {
 function difference({ old, new: next, breaks, summary, crds, sections }) {
   const line = (change) => {
     const kind = change.startsWith("- ") ? "removed" : change.startsWith("+ ") ? "added" : "";
-    return h("li", { class: kind }, change);
+    return h("li", { class: kind }, coded(change));
   };
   return [
     h("h3", { class: breaks ? "failed" : "passed" }, `${old || "unnamed"} → ${next || "unnamed"}: ${breaks ? "breaks something" : "breaks nothing"}`),
-    h("p", {}, summary),
-    crds.slice(0, 200).map((crd) => h("section", {}, h("h4", {}, `Custom resource definition ${crd.name}`), h("ul", { class: "changes" }, first(crd.changes, (change) => h("li", { class: "removed" }, change))))),
-    sections.map((section) => h("section", {}, h("h4", {}, section.title[0].toUpperCase() + section.title.slice(1)), h("ul", { class: "changes" }, first(section.changes, line, 1000)))),
+    h("p", {}, coded(summary)),
+    crds.slice(0, 200).map((crd) => h("section", {}, h("h4", {}, `Custom resource definition ${crd.name}`), h("ul", { class: "changes" }, first(crd.changes, (change) => h("li", { class: "removed" }, coded(change)))))),
+    sections.map((section) => h("section", {}, h("h4", {}, coded(section.title[0].toUpperCase() + section.title.slice(1))), h("ul", { class: "changes" }, first(section.changes, line, 1000)))),
     crds.length + sections.length === 0 && h("p", { class: "muted" }, "Nothing that matters for an upgrade differs."),
   ];
 }

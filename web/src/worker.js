@@ -63,6 +63,12 @@ const methods = {
     return { isCatalog: opened.isCatalog() };
   },
 
+  close(number) {
+    engines.get(number)?.free();
+    engines.delete(number);
+    icons.delete(number);
+  },
+
   set(number, path, text) {
     engine(number).set(path, new TextEncoder().encode(text));
   },
@@ -85,7 +91,7 @@ const methods = {
   },
 
   icon: (number, name) => icons.get(number)?.get(name) ?? ["", ""],
-  package: (number, name) => JSON.parse(engine(number).package(name)),
+  package: (number, name, from) => JSON.parse(engine(number).package(name, from)),
   channel: (number, name, channel) => JSON.parse(engine(number).channel(name, channel)),
   explain: (rule) => explain(rule),
 };

@@ -18,14 +18,27 @@ export async function launch() {
   return puppeteer.launch({ executablePath: found, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
 }
 
-/** Opens the page in a new tab, and returns it with what must stay empty: errors, requests to others, and dialogs of scripts. */
-export async function open(browser, { hash = "", viewport = { width: 1280, height: 860 }, scheme = "light", address = page.href } = {}) {
+const isOwn = (request) => /^(file|blob|data):|^http:\/\/127\.0\.0\.1/.test(request.url());
+
+/** Opens the page in a new tab, and returns it with what must stay empty: errors, requests to others, and dialogs of scripts.
+ * `answer` stands for the network: it returns the answer to a request for an address, or null if the host cannot be reached. */
+export async function open(browser, { hash = "", viewport = { width: 1280, height: 860 }, scheme = "light", address = page.href, answer } = {}) {
   const tab = await browser.newPage();
   const problems = [];
+  if (answer) {
+    await tab.setRequestInterception(true);
+    tab.on("request", (request) => {
+      if (isOwn(request)) return request.continue();
+      const found = answer(request.url());
+      return found === null ? request.abort("internetdisconnected") : request.respond({ headers: { "access-control-allow-origin": "*" }, ...found });
+    });
+  }
   tab.on("pageerror", (error) => problems.push(`error: ${error.message}`));
-  tab.on("console", (message) => message.type() === "error" && problems.push(`console: ${message.text()}`));
+  // Answers that are errors are part of such a test.
+  const isExpected = (message) => answer && message.text().startsWith("Failed to load resource");
+  tab.on("console", (message) => message.type() === "error" && !isExpected(message) && problems.push(`console: ${message.text()}`));
   tab.on("dialog", (dialog) => (problems.push(`dialog: ${dialog.message()}`), dialog.dismiss()));
-  tab.on("request", (request) => /^(file|blob|data):|^http:\/\/127\.0\.0\.1/.test(request.url()) || problems.push(`request: ${request.url()}`));
+  if (!answer) tab.on("request", (request) => isOwn(request) || problems.push(`request: ${request.url()}`));
   await tab.setViewport(viewport);
   await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
   await tab.goto(address + hash);

@@ -340,6 +340,420 @@ for (const [name, viewport] of [["desktop", { width: 1280, height: 860 }], ["pho
   }
 }
 
+/** Makes the worker never answer the calls of a method, from now on. */
+const mute = (tab, method) => tab.evaluate((method) => {
+  window.muted = method;
+  if (window.isMuting) return;
+  window.isMuting = true;
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (message, ...rest) {
+    if (message.method === window.muted) (window.held ??= []).push(() => post.call(this, message, ...rest));
+    else post.call(this, message, ...rest);
+  };
+}, method);
+/** Sends the calls that were kept back. */
+const release = (tab) => tab.evaluate(() => {
+  window.muted = null;
+  for (const send of window.held.splice(0)) send();
+});
+const texts = (tab, selector) => tab.$$eval(selector, (all) => all.map((one) => one.textContent));
+const dialogText = async (tab) => {
+  await tab.waitForSelector("dialog[open] #dialog-title");
+  return tab.$eval("#dialog", (dialog) => dialog.textContent);
+};
+const focused = (tab) => tab.evaluate(() => document.activeElement.id || document.activeElement.className || document.activeElement.tagName);
+const press = async (tab, ...keys) => {
+  for (const key of keys) await tab.keyboard.press(key);
+};
+
+case_("a slow validation is cancelled, and older findings are not shown as if they were current", {}, async (tab) => {
+  await drop(tab, broken);
+  const before = await findings(tab);
+  assert.ok(before.length > 0);
+  // The settings change what is validated.
+  await mute(tab, "validate");
+  await tab.select("#profile", "community");
+  await tab.waitForSelector(".findings.old[aria-busy=true]");
+  assert.match(await tab.$eval(".findings .summary", (summary) => summary.textContent), /^Validating… These are the findings of the state before\./);
+  assert.equal(await tab.$(".findings .summary h3"), null);
+  // A fix of the older findings is not applied to the newer ones.
+  await tab.click("#fix-all");
+  assert.match(await tab.$eval("#status", (status) => status.textContent), /^These findings are out of date/);
+  await tab.waitForSelector("#cancel");
+  await tab.focus("#cancel");
+  await press(tab, "Enter");
+  await tab.waitForSelector("#again");
+  assert.deepEqual(await findings(tab), []);
+  assert.equal(await summary(tab), "not validated");
+  assert.match(await tab.$eval(".findings [role=alert]", (alert) => alert.textContent), /^The validation was cancelled\.$/);
+  assert.equal(await tab.$("#cancel"), null);
+  await tab.waitForFunction(() => document.activeElement !== document.body);
+  await mute(tab, null);
+  await tab.click("#again");
+  await tab.waitForSelector(".finding");
+  assert.ok((await findings(tab)).length >= before.length);
+
+  // Another bundle never shows the findings of this one.
+  await mute(tab, "validate");
+  await drop(tab, bundle);
+  await tab.waitForFunction(() => document.querySelectorAll("#subject option").length === 2);
+  await tab.waitForSelector(".findings.old");
+  assert.deepEqual(await texts(tab, ".finding"), []);
+  await release(tab);
+  await tab.waitForSelector(".findings:not(.old) .summary h3");
+  assert.match(await tab.title(), /^dropped: (?!not validated)/);
+});
+
+case_("rules that really take long are cancelled", {}, async (tab) => {
+  const sum = Array.from({ length: 200 }, () => "1").join("+");
+  const crd = (name) => JSON.stringify({
+    apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name },
+    spec: { group: "example.com", scope: "Namespaced", names: { kind: "Gizmo", plural: "gizmos" }, versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", properties: { spec: {
+      type: "object", properties: { l: { type: "string" } }, "x-kubernetes-validations": Array.from({ length: 5000 }, (_, index) => ({ rule: `${sum} > ${index}` })),
+    } } } } }] },
+  });
+  const slow = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`manifests/${index}.json`, crd(`gizmos${index}.example.com`)]));
+  await drop(tab, { ...bundle, ...slow, "bundle-tool.toml": 'suites = ["all"]\n' });
+  await tab.waitForSelector("#cancel");
+  await tab.waitForSelector(".findings.old");
+  await tab.click("#cancel");
+  await tab.waitForSelector("#again");
+  // What is opened next is validated.
+  await drop(tab, broken);
+  await tab.waitForFunction(() => document.querySelectorAll("#subject option").length === 2);
+  await tab.waitForSelector(".fix");
+});
+
+case_("a fix is applied after the worker was replaced", {}, async (tab) => {
+  await drop(tab, broken);
+  await findings(tab);
+  for (const control of ["#fix-all", ".fix"]) {
+    const before = await tab.$$eval(".finding", (all) => all.length);
+    // Reading something else is cancelled: the worker is replaced, and what is shown stays.
+    await mute(tab, "read");
+    await drop(tab, bundle);
+    await tab.waitForSelector("#cancel");
+    await tab.click("#cancel");
+    await tab.waitForFunction(() => document.querySelector("#status").textContent === "Cancelled.");
+    assert.equal(await tab.$("dialog[open]"), null);
+    assert.equal(await tab.$$eval(".finding", (all) => all.length), before);
+    await tab.click(control);
+    await tab.waitForFunction((before) => document.querySelectorAll(".finding").length < before || document.querySelector("dialog[open]"), {}, before);
+    assert.equal(await tab.$("dialog[open]"), null);
+  }
+  assert.deepEqual(await findings(tab), []);
+});
+
+case_("only fixes of tabs that can be applied are offered", {}, async (tab) => {
+  const [config, indented] = ["manifests/config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n\tname: a\n"];
+  await drop(tab, { ...bundle, [config]: `\t${indented.replace("\t", "  ")}` });
+  const [one] = (await findings(tab)).filter((finding) => finding.rule === "yaml-syntax");
+  assert.equal(one.place, `${config}:1:1`);
+  assert.equal(await tab.$(".fix"), null);
+  assert.match(await tab.$eval(".help", (help) => help.textContent), /remove the tab/);
+  await drop(tab, { ...bundle, [config]: indented });
+  await tab.waitForSelector("#fix-all");
+  await tab.click("#fix-all");
+  await tab.waitForFunction(() => document.querySelector(".findings .summary h3")?.textContent.startsWith("no errors"));
+});
+
+case_("what cannot be opened is explained", {}, async (tab) => {
+  const manifest = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n";
+  for (const [files, pattern] of [
+    [{}, /there are no files/],
+    [{ "README.md": "# Gizmo\n", "main.go": "package main\n" }, /there are no YAML or JSON files/],
+    [{ "deployment.yaml": manifest }, /Deployment without a ClusterServiceVersion\. Manifests are validated together with the bundle/],
+    [{ "a.yaml": manifest, "b.yaml": "kind: Service\n", "c.json": '{"kind": "Role"}', "d.yaml": "kind: Secret\n" }, /Deployment, Service, Role and 1 other kind without/],
+    [{ "values.yaml": "a: 1\n" }, /no object with a kind and no blob with a schema/],
+  ]) {
+    await drop(tab, files);
+    assert.match(await dialogText(tab), pattern);
+    assert.doesNotMatch(await dialogText(tab), /`/);
+    await press(tab, "Escape");
+    await tab.waitForSelector("dialog:not([open])", { visible: false });
+  }
+  // Nothing, and a manifest, with the button.
+  await tab.click("#open-paste");
+  await press(tab, "Tab", "Enter");
+  assert.equal(await tab.$eval("#pasted", (field) => field.validity.valueMissing), true);
+  await tab.focus("#pasted");
+  await tab.evaluate((text) => document.execCommand("insertText", false, text), manifest);
+  await press(tab, "Tab", "Enter");
+  await tab.waitForFunction(() => document.querySelector("#dialog-title")?.textContent === "That did not work");
+  assert.match(await dialogText(tab), /Deployment without a ClusterServiceVersion/);
+});
+
+/** GitHub with a repository, in whose branch `release/1` the bundle is in `operator/bundle`. */
+const asGitHub = (requests) => (address) => {
+  requests.push(address);
+  const { hostname, pathname } = new URL(address);
+  const names = Object.keys(bundle);
+  if (hostname === "raw.githubusercontent.com") {
+    const found = names.find((name) => pathname === `/acme/gizmo/release/1/operator/bundle/${name}`);
+    if (pathname === "/acme/gizmo/main/catalog.yaml") return { body: CATALOG };
+    return found ? { body: bundle[found] } : { status: 404, body: "404" };
+  }
+  const [, tree] = /^\/repos\/acme\/gizmo\/git\/trees\/(.*)$/.exec(pathname) ?? [];
+  if (tree === undefined) return { status: pathname.startsWith("/repos/acme/limited/") ? 403 : 404, body: "{}" };
+  if (decodeURIComponent(tree) !== "release/1:operator/bundle") return { status: 404, body: "{}" };
+  return { contentType: "application/json", body: JSON.stringify({ tree: names.map((path) => ({ path, type: "blob", size: bundle[path].length })), truncated: false }) };
+};
+const askGitHub = async (tab, address) => {
+  await tab.click("#open-github");
+  await tab.type("#address", address);
+  await press(tab, "Enter");
+};
+
+test("a directory and a file of GitHub are opened", { skip, timeout: 120_000 }, async () => {
+  const requests = [];
+  const { tab, problems } = await open(browser, { answer: asGitHub(requests) });
+  const below = "acme/gizmo/tree/release/1/operator/bundle";
+  let count = 0;
+  for (const address of [`https://github.com/${below}`, `https://www.github.com/${below}/`, ` github.com/${below}/manifests?x=1#L1`, `http://github.com/${below.replace("tree", "blob")}/${CSV}#L3`, `https://github.com/${below.replace("tree", "blob")}/${ANNOTATIONS}`]) {
+    await askGitHub(tab, address);
+    count += 1;
+    await tab.waitForFunction((count) => document.querySelectorAll("#subject option").length === count && document.querySelector(".findings .summary h3"), {}, count);
+    assert.equal(await summary(tab), "no errors, no warnings", address);
+    assert.deepEqual((await texts(tab, ".files .name")).sort(), Object.keys(bundle).sort(), address);
+  }
+  await askGitHub(tab, "https://github.com/acme/gizmo/blob/main/catalog.yaml");
+  await tab.waitForSelector("#tab-catalog");
+  assert.ok(requests.every((address) => /^https:\/\/(api\.github|raw\.githubusercontent)\.com\//.test(address)), requests.join(" "));
+  assert.deepEqual(problems, []);
+  await tab.close();
+});
+
+test("what GitHub does not have, and a network that fails, are explained", { skip, timeout: 120_000 }, async () => {
+  let isOffline = false;
+  const requests = [];
+  const { tab, problems } = await open(browser, { answer: (address) => (isOffline ? null : asGitHub(requests)(address)) });
+  const attempt = async (address, pattern) => {
+    await askGitHub(tab, address);
+    await tab.waitForFunction(() => document.querySelector("dialog[open] #dialog-title")?.textContent === "That did not work");
+    assert.match(await dialogText(tab), pattern, address);
+    await press(tab, "Escape");
+    await tab.waitForSelector("dialog:not([open])", { visible: false });
+  };
+  for (const address of ["https://gitlab.com/acme/gizmo", "https://github.com/acme", "https://github.com/acme/gizmo/pull/1", "https://github.com/acme/gizmo/blob/main", "https://github.com/a/b/tree/%zz", "git@github.com:acme/gizmo", "javascript:alert(1)", "https://github.com/acme/..%2f/tree/main"]) {
+    await attempt(address, /expected an address such as|has no such directory or file/);
+  }
+  await attempt("https://github.com/acme/gizmo/tree/main/none", /GitHub has no such directory or file, or the repository is private/);
+  await attempt("https://github.com/acme/gizmo/blob/main/none.yaml", /GitHub has no such directory or file/);
+  await attempt("https://github.com/acme/limited", /403: it allows visitors 60 requests an hour/);
+  isOffline = true;
+  await attempt("https://github.com/acme/gizmo/tree/release/1/operator/bundle", /failed to connect to api\.github\.com: check the network/);
+  await attempt("https://github.com/acme/gizmo/blob/main/catalog.yaml", /failed to connect to raw\.githubusercontent\.com/);
+  assert.deepEqual(problems, []);
+  await tab.close();
+});
+
+case_("what is open can be closed, and edits are not lost without a question", {}, async (tab, t, problems) => {
+  await drop(tab, broken);
+  await findings(tab);
+  await drop(tab, { "catalog.yaml": CATALOG });
+  await tab.waitForSelector("#tab-catalog");
+  await settled(tab);
+  await tab.click("#close");
+  await tab.waitForFunction(() => !document.querySelector("#tab-catalog") && document.querySelector(".fix"));
+  assert.match(await tab.title(), /^dropped: /);
+  // Reloading asks nothing yet.
+  const asked = [];
+  tab.removeAllListeners("dialog");
+  tab.on("dialog", (dialog) => (asked.push(dialog.type()), dialog.dismiss()));
+  const leave = () => tab.reload({ timeout: 1000 }).catch(() => {});
+  await leave();
+  assert.deepEqual(asked, []);
+  await tab.waitForFunction(() => document.querySelectorAll("#profile option").length > 1);
+  await drop(tab, broken);
+  await findings(tab);
+  await tab.click("#fix-all");
+  await tab.waitForFunction(() => !document.querySelector("#fix-all"));
+  await leave();
+  assert.deepEqual(asked, ["beforeunload"]);
+  assert.equal(await tab.$eval("#workbench", (bench) => bench.hidden), false);
+  // Neither does closing lose them.
+  await tab.click("#close");
+  assert.match(await dialogText(tab), /Your changes have not been downloaded: .*annotations\.yaml/);
+  await press(tab, "Escape");
+  assert.equal(await tab.$eval("#workbench", (bench) => bench.hidden), false);
+  await tab.click("#close");
+  await tab.click("#discard");
+  await tab.waitForSelector("#welcome:not([hidden])");
+  assert.equal(await tab.title(), "OLM bundles: validate, fix, preview");
+  assert.equal(await focused(tab), "open-directory");
+  await leave();
+  assert.deepEqual(asked, ["beforeunload"]);
+  assert.deepEqual(problems, []);
+});
+
+case_("the focus stays where the user works", {}, async (tab) => {
+  await drop(tab, broken);
+  await findings(tab);
+  // After a fix: the next fix, and at last the summary.
+  await tab.focus(".fix");
+  for (let count = await tab.$$eval(".finding", (all) => all.length); count > 0; count -= 1) {
+    await press(tab, "Enter");
+    await tab.waitForFunction((count) => document.querySelectorAll(".finding").length < count, {}, count);
+    if (count > 1 && (await tab.$(".fix"))) assert.equal(await focused(tab), "fix");
+  }
+  assert.equal(await tab.evaluate(() => document.activeElement.textContent), "no errors, no warnings");
+  // A file stays chosen.
+  await tab.focus(".files li:last-child button");
+  await press(tab, "Enter");
+  assert.equal(await tab.evaluate(() => document.activeElement.closest(".files li:last-child") !== null && document.activeElement.getAttribute("aria-current")), "true");
+  // A fix in the editor leaves it there.
+  await drop(tab, broken);
+  await tab.waitForSelector(".place");
+  await tab.evaluate(() => document.querySelector(".finding .place").click());
+  await press(tab, "F8");
+  const inside = (selector) => tab.$eval("#editor", (host, selector) => host.shadowRoot.querySelector(selector)?.textContent, selector);
+  await tab.keyboard.down("Control");
+  await tab.keyboard.down("Shift");
+  await press(tab, "M");
+  await tab.keyboard.up("Shift");
+  await tab.keyboard.up("Control");
+  await tab.waitForFunction(() => document.querySelector("#editor").shadowRoot.querySelector(".cm-panel-lint .cm-diagnosticAction"));
+  assert.doesNotMatch(await inside(".cm-panel-lint"), /`/);
+  const before = await tab.$$eval(".finding", (all) => all.length);
+  await tab.$eval("#editor", (host) => host.shadowRoot.querySelector(".cm-diagnosticAction").dispatchEvent(new MouseEvent("mousedown", { bubbles: true, cancelable: true })));
+  await tab.waitForFunction((before) => document.querySelectorAll(".finding").length < before, {}, before);
+  assert.equal(await focused(tab), "editor");
+  // Tabs are one stop; arrows, Home and End move in it.
+  await tab.focus("#tab-validate");
+  for (const [key, id] of [["End", "tab-upgrade"], ["ArrowRight", "tab-validate"], ["ArrowLeft", "tab-upgrade"], ["Home", "tab-validate"], ["ArrowRight", "tab-operatorhub"]]) {
+    await press(tab, key);
+    assert.equal(await focused(tab), id);
+    assert.equal(await tab.$eval(`#${id}`, (one) => one.getAttribute("aria-selected")), "true");
+  }
+  // The list of suites closes with Escape.
+  await tab.focus("#suites summary");
+  await press(tab, "Enter", "Tab", "Space", "Escape");
+  assert.equal(await tab.$eval("#suites", (suites) => suites.open), false);
+  assert.equal(await tab.evaluate(() => document.activeElement.tagName), "SUMMARY");
+  // The example's button is gone afterwards.
+  const other = await open(browser, {});
+  await other.tab.focus("#example");
+  await press(other.tab, "Enter");
+  await other.tab.waitForFunction(() => document.activeElement?.id === "tab-validate");
+  await other.tab.close();
+});
+
+case_("no backticks are shown", {}, async (tab) => {
+  const raw = (selector) => tab.$eval(selector, (one) => (one.textContent.includes("`") ? one.textContent : ""));
+  const annotated = bundle[CSV].replace(/^ {2}annotations:\n/m, "  annotations:\n    olm.skipRange: <0.0.1\n");
+  await drop(tab, { ...broken, [CSV]: annotated.replaceAll("0.0.1", "0.0.0").replace(/ {2}minKubeVersion: .*\n/, "") });
+  await findings(tab);
+  for (const selector of [".findings", "#suite-list", "#suites legend", "#profile", "#kubernetes"]) assert.equal(await raw(selector), "", selector);
+  await drop(tab, { ...bundle, [CSV]: annotated.replace(/ {2}minKubeVersion: .*\n/, "  minKubeVersion: 1.31.0\n").replace(/^( *)- patch\n/m, "$1- patch\n$1- deletecollection\n") });
+  await tab.waitForFunction(() => document.querySelectorAll("#subject option").length === 2);
+  await tab.click("#tab-upgrade");
+  await tab.waitForSelector(".changes li");
+  assert.equal(await raw("#panel"), "");
+  assert.ok((await texts(tab, "#panel code")).length > 0);
+});
+
+case_("a catalog is downloaded under its name", {}, async (tab) => {
+  const directory = mkdtempSync(join(tmpdir(), "download-"));
+  const session = await tab.createCDPSession();
+  await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: directory, eventsEnabled: true });
+  const downloaded = async (files) => {
+    await tab.evaluate(() => (document.title = "before"));
+    await drop(tab, files);
+    await tab.waitForFunction(() => document.title !== "before");
+    const done = new Promise((resolve) => session.on("Browser.downloadProgress", ({ state }) => state === "completed" && resolve()));
+    await tab.click("#download");
+    await done;
+  };
+  await downloaded({ "catalog.yaml": CATALOG });
+  await downloaded({ "gizmo/catalog.yaml": CATALOG, "gizmo/README.md": "# Gizmo\n" });
+  assert.deepEqual(readdirSync(directory).sort(), ["catalog.yaml", "gizmo.zip"]);
+  assert.equal(readFileSync(join(directory, "catalog.yaml"), "utf8"), CATALOG);
+  rmSync(directory, { recursive: true });
+});
+
+case_("the graph of a large package is drawn in parts", {}, async (tab) => {
+  const count = 12_000;
+  const name = (index) => `gizmo.v1.0.${index}`;
+  const entries = Array.from({ length: count }, (_, index) => ({ name: name(index), ...(index > 0 && { replaces: name(index - 1) }) }));
+  const bundles = Array.from({ length: count }, (_, index) => JSON.stringify({ schema: "olm.bundle", package: "gizmo", name: name(index), image: `quay.io/a/b:${index}`, properties: [{ type: "olm.package", value: { packageName: "gizmo", version: `1.0.${index}` } }] }));
+  await drop(tab, { "catalog.json": [JSON.stringify({ schema: "olm.package", name: "gizmo", defaultChannel: "stable" }), JSON.stringify({ schema: "olm.channel", package: "gizmo", name: "stable", entries }), ...bundles].join("\n") });
+  await findings(tab);
+  await tab.click("#tab-catalog");
+  await tab.waitForSelector(".packages .place");
+  await tab.click(".packages .place");
+  const part = async (pattern) => {
+    await tab.waitForFunction((pattern) => new RegExp(pattern).test(document.querySelector(".parts")?.textContent) && document.querySelector(".drawing").shadowRoot.querySelector(".node[tabindex='0']"), {}, pattern);
+    return tab.$eval(".drawing", (host) => [...host.shadowRoot.querySelectorAll(".labels .row")].map((row) => row.dataset.name));
+  };
+  const newest = await part("^Bundles 1 to \\d+ of 12000, the newest first\\.Older bundles$");
+  assert.equal(newest[0], name(count - 1));
+  assert.ok(newest.length > 1000, String(newest.length));
+  // The older ones: their states and upgrades are those of the whole graph.
+  await tab.focus(".parts button");
+  await press(tab, "Enter");
+  const older = await part(`^Bundles ${newest.length + 1} to \\d+ of 12000`);
+  assert.equal(older[0], name(count - 1 - newest.length));
+  assert.notEqual(await focused(tab), "BODY");
+  const first = await tab.$eval(".drawing", (host) => {
+    const node = host.shadowRoot.querySelector(".node");
+    node.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    return [node.dataset.state, host.shadowRoot.querySelector("#selected").textContent];
+  });
+  assert.equal(first[0], "entry");
+  assert.match(first[1], new RegExp(`${name(count - newest.length).replaceAll(".", "\\.")} replacesThe path continues in another part of the graph\\.`));
+  await tab.evaluate(() => [...document.querySelectorAll(".parts button")].find((button) => button.textContent === "Newer bundles").click());
+  assert.deepEqual(await part("^Bundles 1 to"), newest);
+});
+
+case_("text that is typed while another bundle is opened stays in the one that is shown", {}, async (tab) => {
+  await drop(tab, bundle);
+  await findings(tab);
+  await mute(tab, "validate");
+  await drop(tab, broken);
+  await tab.waitForFunction(() => document.querySelectorAll("#subject option").length === 2);
+  const [first, second] = await tab.$$eval("#subject option", (all) => all.map((one) => one.value));
+  const content = () => tab.$eval("#editor", (host) => host.shadowRoot.querySelector(".cm-content").textContent);
+  const write = async (text) => {
+    await tab.$eval("#editor", (host) => host.shadowRoot.querySelector(".cm-content").focus());
+    await tab.keyboard.type(text);
+  };
+  // The second one is shown although its validation has not answered.
+  await write("# second ");
+  assert.match(await content(), /# second /);
+  await tab.select("#subject", first);
+  assert.doesNotMatch(await content(), /# second /);
+  await write("# first ");
+  await release(tab);
+  await tab.waitForSelector(".findings .summary h3");
+  assert.match(await content(), /# first /);
+  assert.doesNotMatch(await content(), /# second /);
+  await tab.select("#subject", second);
+  await tab.waitForFunction(() => document.querySelector(".findings .summary h3")?.textContent.includes("error") || document.querySelector(".findings .summary h3")?.textContent.includes("warning"));
+  await tab.evaluate((name) => [...document.querySelectorAll(".files button")].find((button) => button.dataset.key === name).click(), CSV);
+  assert.match(await content(), /# second /);
+  assert.doesNotMatch(await content(), /# first /);
+});
+
+case_("text that is typed while a fix is computed is kept, and the fix is refused", {}, async (tab) => {
+  await drop(tab, broken);
+  await findings(tab);
+  const before = await tab.$$eval(".finding", (all) => all.length);
+  await mute(tab, "fixAll");
+  await tab.click("#fix-all");
+  await tab.waitForFunction(() => window.held?.length > 0);
+  await tab.$eval("#editor", (host) => host.shadowRoot.querySelector(".cm-content").focus());
+  await tab.keyboard.type("# typed\n");
+  await release(tab);
+  await tab.waitForFunction(() => document.querySelector("#status").textContent.startsWith("These findings are out of date"));
+  assert.match(await tab.$eval("#editor", (host) => host.shadowRoot.querySelector(".cm-content").textContent), /# typed/);
+  // With the findings of now, it applies.
+  await tab.waitForFunction(() => document.querySelector(".findings:not(.old) .summary h3"));
+  assert.equal(await tab.$$eval(".finding", (all) => all.length), before);
+  await tab.click("#fix-all");
+  await tab.waitForFunction((before) => document.querySelectorAll(".finding").length < before, {}, before);
+  assert.match(await tab.$eval("#editor", (host) => host.shadowRoot.querySelector(".cm-content").textContent), /# typed/);
+});
+
 const EVIL = `"><img src=x onerror=alert(1)><script>alert(2)</script>`;
 
 case_("nothing in a bundle becomes markup or a script", {}, async (tab) => {

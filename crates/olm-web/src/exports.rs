@@ -79,12 +79,12 @@ impl Engine {
         text(self.0.packages())
     }
 
-    /// Returns what pages show of a package.
+    /// Returns what pages show of a package, with the graph of its bundles from the one at `from` on.
     ///
     /// # Errors
     /// The catalog cannot be read, or does not have the package.
-    pub fn package(&self, package: &str) -> Result<String, String> {
-        text(self.0.package(package))
+    pub fn package(&self, package: &str, from: usize) -> Result<String, String> {
+        text(self.0.package(package, from))
     }
 
     /// Returns the entries of a channel.

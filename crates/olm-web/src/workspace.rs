@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::settings::{self, SettingsError};
 use olm_catalog::browse::{Head, Package, entries};
 use olm_catalog::fix as catalog_fix;
-use olm_catalog::graph;
+use olm_catalog::graph::{self, DrawError, Parts};
 use olm_catalog::validate::{Blob, Decoded, PackageGraph, Packages, decode, heads, report, resolve};
 use olm_diff::{Options, Version, compare, sections, sentence, summary};
 use olm_model::bundle::ANNOTATIONS_FILE;
@@ -31,6 +31,8 @@ pub enum Error {
     Catalog(String),
     /// There is no finding of this number, package of this name, or rule of this name.
     Missing(&'static str),
+    /// No fix can be applied to the files as they are.
+    NotFixable,
 }
 
 impl fmt::Display for Error {
@@ -39,11 +41,19 @@ impl fmt::Display for Error {
             Self::Settings(error) => error.fmt(f),
             Self::Project(message) | Self::Catalog(message) => f.write_str(message),
             Self::Missing(what) => write!(f, "no such {what}"),
+            Self::NotFixable => f.write_str(
+                "the fix cannot be applied to the file as it is: resolve its other findings first, or edit the file",
+            ),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+/// The entries of channels that are drawn at once.
+const MAX_DRAWN: usize = 5000;
+/// The size of a drawing, in bytes, above which fewer entries are drawn.
+const MAX_DRAWING: usize = 4 << 20;
 
 /// The schema of packages.
 const PACKAGE: &str = "olm.package";
@@ -198,7 +208,7 @@ impl Workspace {
             }
         }
         if changed.is_empty() {
-            return Err(Error::Missing("fix that can be applied"));
+            return Err(Error::NotFixable);
         }
         Ok(Json::Object(changed).to_string())
     }
@@ -280,11 +290,12 @@ impl Workspace {
     }
 
     /// Returns what pages show of a package, as JSON: `view`, the icon as `[media type, base64]` or null, and what the page of its
-    /// upgrade graph consists of, or the problem with it.
+    /// upgrade graph consists of, or the problem with it. The graph has the bundles from the one at `from` on, where 0 is the newest: a
+    /// browser cannot draw all bundles of a large package.
     ///
     /// # Errors
     /// The catalog cannot be read, or does not have the package.
-    pub fn package(&self, package: &str) -> Result<String, Error> {
+    pub fn package(&self, package: &str, from: usize) -> Result<String, Error> {
         self.with_packages(|mut packages| {
             packages.retain(|name, _| *name == package);
             let linked = packages.values().next().ok_or(Error::Missing("package"))?;
@@ -302,9 +313,12 @@ impl Workspace {
                 }
             }
             let icon = if found.has_icon { of_package } else { Json::Null };
-            let parts = graph::parts(&packages);
+            let parts = drawn(linked, from);
             let problem = parts.as_ref().err().map(ToString::to_string);
-            let graph = parts.ok().map(|parts| json!({"style": parts.style, "body": parts.body}));
+            let graph = parts.ok().map(|parts| {
+                let drawn = [parts.bundles.start, parts.bundles.end];
+                json!({"style": parts.style, "body": parts.body, "drawn": drawn, "total": parts.total})
+            });
             Ok(json!({
                 "view": found.view(head),
                 "icon": icon,
@@ -359,6 +373,18 @@ impl Workspace {
     ) -> Result<String, Error> {
         let blobs: Vec<Blob> = self.decoded()?.into_iter().map(|decoded| decoded.blob).collect();
         answer(resolve(&blobs).0)
+    }
+}
+
+/// Returns the upgrade graph of a package from a bundle on, as much of it as a browser can draw.
+fn drawn(linked: &PackageGraph<'_>, from: usize) -> Result<Parts, DrawError> {
+    let mut entries = MAX_DRAWN;
+    loop {
+        let parts = graph::parts(linked, from, entries)?;
+        if parts.body.len() <= MAX_DRAWING || entries <= 1 {
+            return Ok(parts);
+        }
+        entries /= 2;
     }
 }
 
@@ -504,13 +530,56 @@ mod tests {
         assert_eq!(report["catalogs"][0]["packages"], json!(["lake"]));
         let packages = parsed(&workspace.packages().unwrap());
         assert_eq!(packages[0]["display_name"], "lake");
-        let package = parsed(&workspace.package("lake").unwrap());
+        let package = parsed(&workspace.package("lake", 0).unwrap());
         assert_eq!(package["view"]["channels"][0]["head"], "lake.v1.1.0");
         assert!(package["graph"]["body"].as_str().unwrap().contains("<svg"), "{package}");
-        assert!(workspace.package("sea").is_err());
+        assert!(workspace.package("sea", 0).is_err());
         let entries = parsed(&workspace.channel("lake", "stable").unwrap());
         assert_eq!(entries[0]["replaces"], "lake.v1.0.0");
         assert!(explain("yaml-syntax").unwrap().starts_with("# yaml-syntax\n"));
         assert!(explain("x").is_err());
+    }
+
+    #[test]
+    fn the_graph_of_a_large_package_is_drawn_in_parts() {
+        let count = MAX_DRAWN + 10;
+        let channel = |name: &str, first: usize| {
+            let entries = (first..count).rev().map(|patch| {
+                let (older, skipped) = (patch.saturating_sub(1), patch.saturating_sub(2));
+                format!("- {{name: lake.v1.0.{patch}, replaces: lake.v1.0.{older}, skips: [lake.v1.0.{skipped}]}}\n")
+            });
+            let entries: String = entries.collect();
+            format!("---\nschema: olm.channel\npackage: lake\nname: {name}\nentries:\n{entries}")
+        };
+        let package = "schema: olm.package\nname: lake\ndefaultChannel: stable\n";
+        let bundles = (0..count).map(|patch| {
+            format!("---\nschema: olm.bundle\npackage: lake\nname: lake.v1.0.{patch}\nimage: example.com/lake:{patch}\nproperties:\n\
+                     - {{type: olm.package, value: {{packageName: lake, version: 1.0.{patch}}}}}\n")
+        });
+        let bundles: String = bundles.collect();
+        let mut workspace = Workspace::new("catalog");
+        workspace.set(
+            "lake.yaml",
+            [package, &channel("stable", 0), &channel("fast", count - 5), &bundles].concat().into(),
+        );
+        let graph = |from: usize| parsed(&workspace.package("lake", from).unwrap())["graph"].take();
+        let newest = graph(0);
+        let end = newest["drawn"][1].as_u64().unwrap();
+        let end = usize::try_from(end).unwrap();
+        assert_eq!((&newest["drawn"][0], &newest["total"]), (&json!(0), &json!(count)));
+        let body = newest["body"].as_str().unwrap();
+        assert!(end > 1000 && body.len() <= MAX_DRAWING, "{end} bundles, {} bytes", body.len());
+        assert!(body.contains("data-channel=\"fast\"") && !body.contains("-outside="));
+        // The rest: what is older than the other channel has no lane for it, and the edges that leave the part are named.
+        let older = graph(end);
+        let body = older["body"].as_str().unwrap();
+        assert_eq!(older["drawn"][0], json!(end));
+        assert!(!body.contains("data-channel=\"fast\""));
+        assert!(!body.contains("data-state=\"head\""));
+        let outside = format!("data-v1-outside=\"lake.v1.0.{} skips\"", count - end + 1);
+        assert!(body.contains(&outside), "{outside}");
+        // A row that does not exist is the last one.
+        let last = graph(usize::MAX);
+        assert_eq!(last["drawn"], json!([count - 1, count]));
     }
 }

@@ -4,6 +4,7 @@
 //! because what is skipped is drawn as a rail beside the lane instead of one arrow each, and rails that do not fit are counted.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range as Rows;
 
 use crate::upgrade::{Edge, Olm, Unfilled, Upgrades};
 use crate::validate::{Channel, Entry, PackageGraph, Shape, heads, shape};
@@ -85,6 +86,8 @@ pub(crate) struct Node<'b> {
     pub(crate) state: State,
     /// The next bundle with OLM v0 and v1: its row, and what permits the upgrade.
     pub(crate) next: [Option<(usize, Edge)>; 2],
+    /// The next bundle with OLM v0 and v1, if its row is not drawn: its name, and what permits the upgrade.
+    pub(crate) outside: [Option<(&'b str, Edge)>; 2],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,13 +123,15 @@ pub(crate) struct Rail {
     /// The range; `None` for `skips`.
     pub(crate) range: Option<String>,
     pub(crate) track: usize,
+    /// How many entries are skipped, also those that are not drawn.
+    pub(crate) skipped: usize,
     /// The positions of the versions that a range skips. They become ticks if the rail is drawn.
     spans: Vec<std::ops::Range<usize>>,
 }
 
 impl Rail {
     fn new(node: usize, ticks: Vec<usize>, range: Option<String>) -> Self {
-        Self { node, ticks, range, track: 0, spans: Vec::new() }
+        Self { node, ticks, range, track: 0, skipped: 0, spans: Vec::new() }
     }
 
     /// Returns the first and the last row.
@@ -143,6 +148,57 @@ impl Rail {
         let newest = self.spans.last().and_then(|span| rows.get(span.end - 1));
         let oldest = self.spans.first().and_then(|span| rows.get(span.start));
         (first.min(newest.copied().unwrap_or(first)), last.max(oldest.copied().unwrap_or(last)))
+    }
+}
+
+impl<'b> Layout<'b> {
+    /// Returns the part of the layout that begins with the row `from` and has at most `max_nodes` entries of channels, but at least
+    /// one row; and its rows. What entries and channels are does not change: only what is drawn.
+    pub(crate) fn part(self, from: usize, max_nodes: usize) -> (Self, Rows<usize>) {
+        let Self { package, deprecation, rows: all, lanes } = self;
+        let mut counts = vec![0; all.len()];
+        for node in lanes.iter().flat_map(|lane| &lane.nodes) {
+            counts[node.row] += 1;
+        }
+        let from = from.min(all.len().saturating_sub(1));
+        let mut sum = 0;
+        let is_drawn = |&row: &usize| {
+            sum += counts[row];
+            row == from || sum <= max_nodes
+        };
+        let drawn = from..from + (from..all.len()).take_while(is_drawn).count();
+        if drawn.len() == all.len() {
+            return (Self { package, deprecation, rows: all, lanes }, drawn);
+        }
+        let place = |row: usize| drawn.contains(&row).then(|| row - from);
+        let node = |node: Node<'b>| {
+            let Node { row, entry, state, next, .. } = node;
+            let row = place(row)?;
+            let outside = next.each_ref().map(|step| {
+                let (to, by) = step.as_ref().filter(|(to, _)| place(*to).is_none())?;
+                Some((all[*to].name, by.clone()))
+            });
+            let next = next.map(|step| step.and_then(|(to, by)| Some((place(to)?, by))));
+            Some(Node { row, entry, state, next, outside })
+        };
+        let link = |link: Link| {
+            let Link { from, to, is_bent } = link;
+            Some(Link { from: place(from)?, to: place(to)?, is_bent })
+        };
+        let rail = |rail: Rail| {
+            let node = place(rail.node)?;
+            let ticks: Vec<usize> = rail.ticks.iter().filter_map(|tick| place(*tick)).collect();
+            (!ticks.is_empty()).then_some(Rail { node, ticks, ..rail })
+        };
+        let lane = |lane: Lane<'b>| {
+            let nodes: Vec<Node<'b>> = lane.nodes.into_iter().filter_map(node).collect();
+            let links = lane.links.into_iter().filter_map(link).collect();
+            let rails = lane.rails.into_iter().filter_map(rail).collect();
+            (!nodes.is_empty()).then_some(Lane { nodes, links, rails, ..lane })
+        };
+        let lanes = lanes.into_iter().filter_map(lane).collect();
+        let rows = all.into_iter().skip(from).take(drawn.len()).collect();
+        (Self { package, deprecation, rows, lanes }, drawn)
     }
 }
 
@@ -209,7 +265,7 @@ fn lane<'b>(linked: &PackageGraph<'b>, channel: &'b Channel, index: &HashMap<&st
             let step = upgrades.next(&entry.name, version(&entry.name))?;
             Some((row_of(&step.to)?, step.by))
         });
-        nodes.push(Node { row, entry, state: states.of(&entry.name), next });
+        nodes.push(Node { row, entry, state: states.of(&entry.name), next, outside: [None, None] });
         if let Some(from) = row_of(&entry.replaces).filter(|from| *from != row) {
             let is_bent = place[&from].abs_diff(place[&row]) > 1 || from < row;
             links.push(Link { from, to: row, is_bent });
@@ -300,6 +356,7 @@ fn pack((mut rails, hidden): Chosen, rows: &[usize]) -> (Vec<Rail>, usize, usize
             rail.ticks.extend(rows[span].iter().filter(|row| **row != rail.node));
         }
         rail.ticks.sort_unstable();
+        rail.skipped = rail.ticks.len();
         true
     });
     let hidden = all - rails.len();

@@ -1,7 +1,7 @@
 //! The upgrade graph of packages: as text, Mermaid and DOT, as an SVG drawing and as a page for browsers.
 //!
 //! [`svg()`] draws one package; it needs nothing but the drawing itself, so that a page may contain it as it is. [`page()`]
-//! is a page with the drawings of all packages, and [`parts()`] what a page that contains it needs. Graphs that OLM rejects are drawn, too: what is wrong is marked.
+//! is a page with the drawings of all packages, and [`parts()`] what a page that contains the drawing of one package needs. Graphs that OLM rejects are drawn, too: what is wrong is marked.
 
 mod dot;
 mod layout;

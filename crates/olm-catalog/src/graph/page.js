@@ -149,10 +149,15 @@ function describe(node, row, lane, path, olm) {
   if (row.dataset.deprecation) parts.push(element('p', { className: 'warning', textContent: `Deprecated: ${row.dataset.deprecation}` }));
   parts.push(info, element('h3', { textContent: `Upgrades with OLM ${olm}` }));
   const isHead = item => item.classList.contains('head');
-  if (path.length) {
-    parts.push(element('ol', {}, ...path.map(step => element('li', {}, link(step.node, nameOf(step.node)), element('small', { textContent: ` ${step.by}` })))));
-    const last = path[path.length - 1].node;
-    parts.push(isHead(last)
+  const last = path.length ? path[path.length - 1].node : node;
+  // The next bundle, if the drawing is a part that does not have it.
+  const [outside, ...by] = last.dataset[`${olm}Outside`]?.split(' ') ?? [];
+  if (path.length || outside) {
+    const list = element('ol', {}, ...path.map(step => element('li', {}, link(step.node, nameOf(step.node)), element('small', { textContent: ` ${step.by}` }))));
+    if (outside) list.append(element('li', {}, outside, element('small', { textContent: ` ${by.join(' ')}` })));
+    parts.push(list);
+    if (outside) parts.push(element('p', { className: 'hint', textContent: 'The path continues in another part of the graph.' }));
+    else parts.push(isHead(last)
       ? element('p', { className: 'hint', textContent: 'Reaches the head of the channel.' })
       : element('p', { className: 'warning', textContent: 'Does not reach the head of the channel.' }));
   } else {

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use super::layout::{DrawError, Lane, Layout, Node, Rail, State, layout};
 use crate::upgrade::Olm;
@@ -77,6 +78,19 @@ pub fn svg(linked: &PackageGraph<'_>, drawing: &Drawing<'_>) -> Result<String, D
 /// Draws a package for a page that has the style already.
 pub(crate) fn without_style(linked: &PackageGraph<'_>) -> Result<String, DrawError> {
     Ok(Canvas::new(&layout(linked)?).draw(None))
+}
+
+/// Draws the bundles of a package from a row on, as [`Layout::part`] limits them, for a page that has the style already. Returns their
+/// rows, and how many there are, too.
+pub(crate) fn part_without_style(
+    linked: &PackageGraph<'_>,
+    from: usize,
+    max_nodes: usize,
+) -> Result<(String, Range<usize>, usize), DrawError> {
+    let layout = layout(linked)?;
+    let total = layout.rows.len();
+    let (layout, rows) = layout.part(from, max_nodes);
+    Ok((Canvas::new(&layout).draw(None), rows, total))
 }
 
 struct Canvas<'l> {
@@ -201,7 +215,7 @@ impl<'l> Canvas<'l> {
         let name = self.layout.rows[rail.node].name;
         let what = match &rail.range {
             Some(range) => format!("{name} skips the range {range}"),
-            None => format!("{name} skips {} entries", rail.ticks.len()),
+            None => format!("{name} skips {} entries", rail.skipped),
         };
         let _ = write!(self.out, "\"/><title>{}</title></g>", escaped(&what));
     }
@@ -250,6 +264,12 @@ impl<'l> Canvas<'l> {
         for (name, next) in ["v0", "v1"].into_iter().zip(&node.next) {
             if let Some((to, by)) = next {
                 let _ = write!(self.out, " data-{name}=\"{to} {}\"", escaped(&by.to_string()));
+            }
+        }
+        for (name, outside) in ["v0", "v1"].into_iter().zip(&node.outside) {
+            if let Some((to, by)) = outside {
+                let _ =
+                    write!(self.out, " data-{name}-outside=\"{} {}\"", escaped(to), escaped(&by.to_string()));
             }
         }
         for (name, value) in [("replaces", &node.entry.replaces), ("range", &node.entry.skip_range)] {

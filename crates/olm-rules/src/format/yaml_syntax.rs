@@ -1,4 +1,5 @@
 use crate::prelude::*;
+use kube_yaml::edit::replace_tabs;
 use kube_yaml::{First, Position};
 use memchr::memmem;
 use olm_model::Content;
@@ -121,6 +122,8 @@ fn unclosed(bytes: &[u8], position: Position) -> Option<(usize, usize, u8)> {
 
 /// How many lines before the place of an error are searched for its cause.
 const NEAR: usize = 3;
+/// What to do about a tab that cannot be replaced without a decision, such as one before the first line.
+const TAB: &str = "remove the tab, or indent with as many spaces as the lines around it";
 /// What to do about other white space.
 const SPACES: &str =
     "replace the character with a space: text from web pages and word processors contains it";
@@ -151,12 +154,15 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             Content::Documents { error: Some(error), first: First::Unreadable, .. } => {
                 let tab = ["tab", "cannot start any token"].iter().any(|what| error.message.contains(what));
                 let cause = Cause::of(&file.bytes, &error.message, error.position);
-                let is_tab = cause.as_ref().is_none_or(|cause| cause.is_tab);
+                let is_tab = tab && cause.as_ref().is_none_or(|cause| cause.is_tab);
+                // Without a fix where it is uncertain which tabs indent the text, or where it stays invalid.
+                let is_fixable =
+                    is_tab && str::from_utf8(&file.bytes).is_ok_and(|text| replace_tabs(text).is_some());
                 let fix = || Fix::at(Safety::Safe, error.position, &file.path, Change::ReplaceTabs);
-                reporter.fix((tab && is_tab).then(fix));
+                reporter.fix(is_fixable.then(fix));
                 match cause {
                     Some(cause) => {
-                        reporter.help(cause.help);
+                        reporter.help(if cause.is_tab && !is_fixable { TAB } else { cause.help });
                         reporter.place(file, cause.position, format!("invalid YAML: {}", cause.message));
                     }
                     None => reporter.place(file, error.position, format!("invalid YAML: {}", error.message)),
