@@ -134,13 +134,12 @@ impl Session {
     /// Asks the registry whether it requires a login, unless another repository has asked, and logs in.
     pub(crate) async fn log_in(&self) -> Result<(), Failure> {
         let base = self.http.policy.registry();
-        let login = match self.clients.login(base) {
-            Some(login) => login,
-            None => {
-                let login = self.run(|| self.ask_for_login()).await?;
-                self.clients.record_login(base, login.clone());
-                login
-            }
+        let login = if let Some(known) = self.clients.login(base) {
+            known
+        } else {
+            let login = self.run(|| self.ask_for_login()).await?;
+            self.clients.record_login(base, login.clone());
+            login
         };
         match login {
             KnownLogin::NotRequired => Ok(()),
