@@ -325,10 +325,10 @@ async fn mount_refused_falls_back_to_upload() {
             ..ImageBuilder::default()
         };
         let target =
-            Repository::for_writing_on(&name, Some(base.reference()), &one_by_one.options, &anonymous());
-        let pushed =
-            target.await.unwrap().push(&extended.build().unwrap(), Some(&base), &Progress::hidden()).await;
-        let pushed = pushed.unwrap();
+            Repository::for_writing_on(&name, Some(base.reference()), &one_by_one.options, &anonymous())
+                .await
+                .unwrap();
+        let pushed = target.push(&extended.build().unwrap(), Some(&base), &Progress::hidden()).await.unwrap();
         assert_eq!((pushed.sent, pushed.mounted), (2, 0), "{status}");
         assert_eq!(log.count("mount="), 3, "{status}");
     }
