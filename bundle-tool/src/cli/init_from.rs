@@ -9,9 +9,9 @@ use anyhow::{Context as _, Result, bail};
 use atomic_files::Tree;
 
 use super::exit::Exit;
-use super::generate::new_base;
 use super::lock::lock;
 use super::scaffold::directory_name;
+use crate::cli::commands::generate::new_base;
 use crate::terminal::messages;
 use olm_model::disk::Directory;
 use olm_model::disk::walk::{Kind, Options, WalkError};

@@ -2,74 +2,40 @@
 //!
 //! Data goes to standard output, everything else to standard error. The exit status is that of [`Exit`].
 
-mod attest;
-mod auth;
 mod bundles;
-mod catalog;
-mod cleanup;
 mod cluster;
-mod completions;
-mod copy;
-mod create;
-mod diff;
-mod doctor;
+mod commands;
 #[cfg(test)]
 mod documented;
 mod dropin;
-mod edit;
 mod environment;
 mod error_help;
 mod exit;
-mod explain;
-mod fix;
 mod fix_outcome;
 mod fixpoint;
 mod format;
-mod generate;
 mod git;
 mod images;
-mod init;
 mod init_from;
-mod inspect;
 mod lock;
-mod login;
-mod lsp;
-mod man;
 mod markdown;
-mod migrate;
-mod migrate_project;
-mod mirror;
 mod must_gather;
-mod olm;
 mod online;
 mod outputs;
 mod padding;
 mod pages;
-mod preview;
 mod progress;
 mod pull_request;
-mod push;
 mod reference;
-mod registry;
-mod render;
 mod rendering;
 mod report;
-mod rules;
-mod run;
 mod runtime;
 mod scaffold;
-mod scorecard;
 mod selection;
-mod serve;
 mod settings;
 mod signals;
 mod stdin;
 mod suites;
-mod support;
-mod test;
-mod update;
-mod validate;
-mod verify;
 mod versions;
 
 use std::ffi::OsString;
@@ -199,21 +165,21 @@ Examples:
 #[command(defer = true)]
 enum Command {
     /// Create SBOMs, provenance and signatures for files
-    Attest(attest::Attest),
+    Attest(commands::attest::Attest),
     /// Show which registry credentials are used
-    Auth(auth::Auth),
+    Auth(commands::auth::Auth),
     /// Work with file-based catalogs
-    Catalog(catalog::Catalog),
+    Catalog(commands::catalog::Catalog),
     /// Uninstall an operator from a cluster
     ///
     /// Deletes the operator's subscription, CSV and catalog. CRDs and their objects are kept unless you pass
     /// --delete-crds. In that case, they are deleted first, while the operator is still running and can remove its
     /// finalizers. An operator that OLM v1 installed is removed only with --delete-crds, because OLM v1 deletes the
     /// CRDs, too. Waits until everything is gone, and reports what blocks a deletion.
-    Cleanup(cleanup::Cleanup),
+    Cleanup(commands::cleanup::Cleanup),
     /// Print completions for a shell
     #[command(alias = "completion")]
-    Completions(completions::Completions),
+    Completions(commands::completions::Completions),
     /// Copy an image between registries, layouts and archives
     ///
     /// SOURCE and TARGET are names of images in registries, oci:DIR, oci-archive:FILE or docker-archive:FILE; a name
@@ -221,9 +187,9 @@ enum Command {
     /// images for all platforms. Manifests are copied byte for byte, so the copy has the digest of the original. Layers
     /// that the target already has are not transferred; within one registry, layers are mounted. Interrupted transfers
     /// are resumed if the registry supports that. Prints the reference of the copy (by digest, if it is in a registry).
-    Copy(copy::Copy),
+    Copy(commands::copy::Copy),
     /// Add an API or a webhook to a project
-    Create(create::Create),
+    Create(commands::create::Create),
     /// Compare two bundles and show what the upgrade would break
     ///
     /// Compares the CRDs with the checks that OLM v1 makes before an upgrade, and also permissions, install modes,
@@ -231,7 +197,7 @@ enum Command {
     ///
     /// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read. Validation of existing
     /// objects stops after a few seconds; a warning reports how many were not validated.
-    Diff(diff::Diff),
+    Diff(commands::diff::Diff),
     /// Diagnose operators that do not install, upgrade or uninstall
     ///
     /// Reads the catalogs, subscriptions, install plans, CSVs and operator groups of OLM v0, the cluster catalogs and
@@ -239,7 +205,7 @@ enum Command {
     /// to do. Changes nothing.
     ///
     /// Exit status: 0 if nothing is wrong, 1 if something is, 2 if the cluster cannot be read.
-    Doctor(doctor::Doctor),
+    Doctor(commands::doctor::Doctor),
     /// Change the settings of a project
     ///
     /// --multigroup lets a project have several API groups: the files of each group move into a directory of their own,
@@ -247,9 +213,9 @@ enum Command {
     /// copy, except files that you have edited; --vendor-runtime writes the copy again.
     ///
     /// Exit status: 0 on success, 1 if a file was merged with conflicts, 2 on an error, with nothing written.
-    Edit(edit::Edit),
+    Edit(commands::edit::Edit),
     /// Explain a rule: what it checks, why, and how to fix it
-    Explain(explain::Explain),
+    Explain(commands::explain::Explain),
     /// Fix findings in the files of bundles and catalogs
     ///
     /// Applies the safe fixes; --unsafe-fixes also applies fixes that you should review. Comments and layout are
@@ -258,9 +224,9 @@ enum Command {
     ///
     /// Exit status: 0 if the files were written or need no change, 1 if --diff found something to change, or if fixes
     /// remain (run the command again), 2 if a file could not be read or written.
-    Fix(fix::Fix),
+    Fix(commands::fix::Fix),
     /// Generate bundles, base CSVs and submissions
-    Generate(generate::Generate),
+    Generate(commands::generate::Generate),
     /// Create an operator project in Rust, or package an operator
     ///
     /// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory,
@@ -272,7 +238,7 @@ enum Command {
     /// or directory of manifests, and writes Makefile.bundle, the base CSV and, if it has none, PROJECT.
     ///
     /// Exit status: 0 on success, 2 on an error, with nothing written.
-    Init(init::Init),
+    Init(commands::init::Init),
     /// Describe an image and what refers to it
     ///
     /// For a multi-platform image, lists all platforms and describes one of them. The labels of a bundle image are
@@ -280,7 +246,7 @@ enum Command {
     /// directory.
     ///
     /// Exit status: 0 if nothing differs, 1 if something does, 2 if the image cannot be read.
-    Inspect(inspect::Inspect),
+    Inspect(commands::inspect::Inspect),
     /// Log in to a registry
     ///
     /// Verifies the user name and the password with the registry, and stores them where podman and docker find them
@@ -288,12 +254,12 @@ enum Command {
     /// `$XDG_RUNTIME_DIR/containers/auth.json`, `~/.config/containers/auth.json` and `~/.docker/config.json`, or in the
     /// credential helper that the file names. A new file is readable by its owner only. The password is read from
     /// standard input, because other processes can see arguments.
-    Login(login::Login),
+    Login(commands::login::Login),
     /// Remove the credentials for a registry
     ///
     /// Removes the login from every file and credential helper that has it. Logins for other
     /// paths of the registry are kept.
-    Logout(login::Logout),
+    Logout(commands::login::Logout),
     /// Run a language server for editors
     ///
     /// Speaks the Language Server Protocol on standard input and output. Validates the whole bundle or file-based
@@ -304,9 +270,9 @@ enum Command {
     /// that contains only catalog files. The options and the bundle-tool.toml of `validate` choose the rules.
     ///
     /// Exit status: 0 after `shutdown`, 1 if the editor exits without it, 2 if the input does not follow the protocol.
-    Lsp(lsp::Lsp),
+    Lsp(commands::lsp::Lsp),
     /// Write manual pages for all commands to a directory
-    Man(man::Man),
+    Man(commands::man::Man),
     /// Replace calls to operator-sdk and opm in a project
     ///
     /// Finds the command lines of operator-sdk and opm in Makefiles, shell scripts, GitHub workflows, GitLab CI, Tekton tasks and
@@ -316,7 +282,7 @@ enum Command {
     ///
     /// Exit status: 0 on success, 2 if DIR contains no calls to these tools, or if a file cannot be read or written; in that
     /// case, nothing is written.
-    MigrateProject(migrate_project::MigrateProject),
+    MigrateProject(commands::migrate_project::MigrateProject),
     /// Mirror bundles and catalogs with the images that they need
     ///
     /// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the
@@ -342,9 +308,9 @@ enum Command {
     /// With --check, copies nothing and lists what is missing at the target, signatures and other referrers included.
     ///
     /// Exit status: 0 on success, 1 if an image cannot be copied or if --check finds something missing, 2 on an error.
-    Mirror(mirror::Mirror),
+    Mirror(commands::mirror::Mirror),
     /// Install, inspect or remove OLM
-    Olm(olm::Olm),
+    Olm(commands::olm::Olm),
     /// Run a command of operator-sdk
     ///
     /// Accepts the command line of operator-sdk 1.42: flags, defaults, exit status, and the texts that scripts look for. A link to
@@ -359,17 +325,17 @@ enum Command {
     /// Build and push images of operators, bundles and catalogs
     ///
     /// The same input gives the same digest on every machine. Prints the image's name by digest.
-    Push(push::Push),
+    Push(commands::push::Push),
     /// Run a small registry for testing
-    Registry(registry::Registry),
+    Registry(commands::registry::Registry),
     /// Render bundles and catalogs as file-based catalog blobs
     ///
     /// The blobs match those of `opm render`.
-    Render(render::Render),
+    Render(commands::render::Render),
     /// List the validation rules
-    Rules(rules::Rules),
+    Rules(commands::rules::Rules),
     /// Install a bundle or upgrade an operator on a cluster
-    Run(run::Run),
+    Run(commands::run::Run),
     /// Run operator-sdk's scorecard on a bundle
     ///
     /// Reads the configuration in tests/scorecard/config.yaml of the bundle, with the stages, labels and output formats
@@ -382,7 +348,7 @@ enum Command {
     ///
     /// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be
     /// used.
-    Scorecard(scorecard::Scorecard),
+    Scorecard(commands::scorecard::Scorecard),
     /// Preview a bundle or a catalog in a browser
     ///
     /// Serves a page on 127.0.0.1 that validates the bundle or the catalog in a directory as `validate` does, and shows
@@ -393,7 +359,7 @@ enum Command {
     /// Prints its URL on standard output when it is ready to serve, and runs until SIGINT or SIGTERM.
     ///
     /// Exit status: 0 after a signal, 2 if the directory or the page cannot be read, or if the port is in use.
-    Preview(preview::Preview),
+    Preview(commands::preview::Preview),
     /// Serve a file-based catalog to OLM
     ///
     /// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection. Requires no write access
@@ -408,7 +374,7 @@ enum Command {
     ///
     /// Prints its address on standard output when it is ready to serve (with --http, also the URL on a second line) and
     /// runs until SIGINT or SIGTERM, after which calls in progress have 10 seconds to complete.
-    Serve(serve::Serve),
+    Serve(commands::serve::Serve),
     /// Show which versions of Kubernetes accept a bundle
     ///
     /// Validates each bundle for every version and prints a matrix, followed by the reasons why versions reject the
@@ -417,9 +383,9 @@ enum Command {
     /// what its bundles declare, because a catalog does not contain all manifests.
     ///
     /// Exit status: 0 if no claimed version rejects a bundle, 1 if one does, 2 if a REF cannot be read.
-    Support(support::Support),
+    Support(commands::support::Support),
     /// Test operators on a cluster with OLM
-    Test(test::Test),
+    Test(commands::test::Test),
     /// Update a project to this version's scaffold
     ///
     /// Three-way merges the scaffold of this version into your project: the common ancestor is what was last scaffolded
@@ -430,7 +396,7 @@ enum Command {
     ///
     /// Exit status: 0 on success, 1 if a file was merged with conflicts or an edited file of the copy is outdated, 2 on
     /// an error, with nothing written.
-    Update(update::Update),
+    Update(commands::update::Update),
     /// Validate bundles and catalogs
     ///
     /// Checks what the API server, OLM, operator-sdk and catalog pipelines check. For a catalog repository, validates
@@ -443,7 +409,7 @@ enum Command {
     ///
     /// Exit status: 0 if there are no errors (there may be warnings), 1 if there are errors, 2 if a REF could not be
     /// read, or if --online could not look up any image.
-    Validate(validate::Validate),
+    Validate(commands::validate::Validate),
     /// Print the version, as --version
     #[command(hide = true)]
     Version,
@@ -460,7 +426,7 @@ enum Command {
     ///
     /// Exit status: 0 if a signature is valid, 1 if none is, 2 if the image, the file, the key or the trusted root cannot be
     /// read.
-    Verify(verify::Verify),
+    Verify(commands::verify::Verify),
 }
 
 /// Parses the process's arguments, runs the command and prints its error, if any.
@@ -473,7 +439,7 @@ pub fn main() -> ExitCode {
     limit_threads();
     // The name under which the probes of catalog pods call the program.
     if is_called("grpc_health_probe") {
-        return serve::probe();
+        return commands::serve::probe();
     }
     if let Some(status) = dropin::run_as_called() {
         return status;

@@ -22,7 +22,7 @@ use super::cobra::{Arity, Command, Flag, Matches};
 use super::equivalent::unsupported;
 use super::native::NativeCommand;
 use super::{Status, variable};
-use crate::cli::generate::read_project;
+use crate::cli::commands::generate::read_project;
 
 /// The version of operator-sdk that the adapters reproduce.
 const VERSION: &str = "v1.42.3";

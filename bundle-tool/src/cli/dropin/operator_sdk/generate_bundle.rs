@@ -12,7 +12,7 @@ use super::super::equivalent::same;
 use super::super::native::{Becomes, NativeCommand};
 use super::super::{Status, UsageError, log};
 use super::{sdk_version, supported_project};
-use crate::cli::generate::{OperatorSdk, bundle_as_operator_sdk};
+use crate::cli::commands::generate::{OperatorSdk, bundle_as_operator_sdk};
 use crate::terminal::set_verbosity;
 use olm_model::disk::file::normalized;
 use olm_model::version;

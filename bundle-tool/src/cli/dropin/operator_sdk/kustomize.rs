@@ -17,7 +17,7 @@ use super::super::native::{Becomes, NativeCommand, ProjectFacts};
 use super::super::{Status, UsageError, log, native};
 use super::golang;
 use super::supported_project;
-use crate::cli::generate::notes;
+use crate::cli::commands::generate::notes;
 use kube_yaml::{Tree, Value};
 use olm_generate::{Document, GenerateReport, decode_csv, placeholder_base};
 use olm_model::disk::file;

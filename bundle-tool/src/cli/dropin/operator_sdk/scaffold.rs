@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use super::super::cobra::Matches;
 use super::super::{Status, native};
-use crate::cli::generate::read_project;
+use crate::cli::commands::generate::read_project;
 
 /// Says that only operators in Rust are scaffolded.
 pub(crate) fn only_rust(path: &str) -> String {

@@ -13,7 +13,7 @@ use super::super::native::{Becomes, NativeCommand};
 use super::super::registries::registries;
 use super::super::{Status, log};
 use super::output::{Format, INSECURE};
-use crate::cli::render::{self, Invalid};
+use crate::cli::commands::render::{self, Invalid};
 use crate::cli::rendering::{MigrateLevel, Rendering};
 use crate::cli::runtime::SharedRuntime;
 use olm_model::catalog::Catalog;

@@ -12,7 +12,7 @@ use super::super::cobra::Matches;
 use super::super::native::{Becomes, NativeCommand};
 use super::super::{Status, UsageError, log};
 use super::output::INSECURE;
-use crate::cli::catalog::validate::validate;
+use crate::cli::commands::catalog::validate::validate;
 use kube_yaml::go_json;
 use kube_yaml::text::printable;
 use olm_model::disk;

@@ -1,0 +1,48 @@
+//! `bundle-tool explain`: what a rule checks, why, and how to fix what it finds.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::cli::exit::Exit;
+use crate::cli::markdown::render;
+use crate::cli::report::terminal_width;
+use crate::terminal::{has_color, stdout};
+use olm_model::report;
+
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Explain {
+    /// Names of rules, as shown in brackets in findings
+    #[arg(required = true, value_name = "RULE")]
+    rules: Vec<String>,
+}
+
+/// The number of columns of a terminal that does not tell it.
+const WIDTH: usize = 80;
+
+const EXAMPLES: &str = "\
+Examples:
+  # Explain one rule
+  bundle-tool explain owned-crd-missing
+
+  # Explain several rules
+  bundle-tool explain owned-crd-missing crd-not-owned";
+
+impl Explain {
+    pub(crate) fn run(self) -> Result<Exit> {
+        let mut texts = Vec::new();
+        for id in &self.rules {
+            let Some(rule) = olm_rules::find(id) else { bail!(olm_rules::unknown_rule(id)) };
+            texts.push(report::rules::page(&rule.text()));
+        }
+        let mut text = texts.join("\n");
+        // A file or another program gets Markdown.
+        if io::stdout().is_terminal() || has_color(&io::stdout()) {
+            text = render(&text, terminal_width(&io::stdout()).unwrap_or(WIDTH));
+        }
+        stdout().lock().write_all(text.as_bytes())?;
+        Ok(Exit::Success)
+    }
+}

@@ -1,0 +1,37 @@
+//! One module for each command: its arguments, and a `run` that composes the libraries and prints.
+
+pub(super) mod attest;
+pub(super) mod auth;
+pub(super) mod catalog;
+pub(super) mod cleanup;
+pub(super) mod completions;
+pub(super) mod copy;
+pub(super) mod create;
+pub(super) mod diff;
+pub(super) mod doctor;
+pub(super) mod edit;
+pub(super) mod explain;
+pub(super) mod fix;
+pub(super) mod generate;
+pub(super) mod init;
+pub(super) mod inspect;
+pub(super) mod login;
+pub(super) mod lsp;
+pub(super) mod man;
+pub(super) mod migrate;
+pub(super) mod migrate_project;
+pub(super) mod mirror;
+pub(super) mod olm;
+pub(super) mod preview;
+pub(super) mod push;
+pub(super) mod registry;
+pub(super) mod render;
+pub(super) mod rules;
+pub(super) mod run;
+pub(super) mod scorecard;
+pub(super) mod serve;
+pub(super) mod support;
+pub(super) mod test;
+pub(super) mod update;
+pub(super) mod validate;
+pub(super) mod verify;

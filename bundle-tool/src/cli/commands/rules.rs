@@ -1,0 +1,71 @@
+//! `bundle-tool rules`: lists the rules.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+
+use crate::cli::exit::Exit;
+use crate::cli::format::{Formats, OutputOption};
+use crate::cli::pages;
+use crate::cli::suites::SuiteName;
+use olm_model::report::rules::{GENERATED, RuleText, reference, table};
+
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Rules {
+    /// Suites to list, separated by commas [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "SUITE")]
+    suite: Vec<SuiteName>,
+    #[command(flatten)]
+    format: OutputOption<Output>,
+    /// Directory to write the rule reference to instead: a Markdown page for each rule, and README.md
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    output_dir: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # List the rules of two suites
+  bundle-tool rules --suite operatorhubv2,good-practices
+
+  # Write the rule reference as Markdown
+  bundle-tool rules --output-dir docs/rules
+
+  # Print the names of all rules that report errors
+  bundle-tool rules --output json |
+    jq -r '.[] | select(.severity == \"error\").id'";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// A table of names, severities and suites
+    Text,
+    /// One JSON list with the rules' documentation
+    Json,
+}
+
+impl Formats for Output {
+    const DEFAULT: &'static str = "text";
+}
+
+impl Rules {
+    pub(crate) fn run(self) -> Result<Exit> {
+        let suites = SuiteName::suites(&self.suite);
+        let mut rules: Vec<RuleText> = olm_rules::all()
+            .filter(|rule| suites.is_empty() || suites.contains(&rule.suite))
+            .map(olm_rules::Rule::text)
+            .collect();
+        rules.sort_by_key(|rule| rule.id);
+        if let Some(directory) = &self.output_dir {
+            pages::write(directory, reference(&rules), GENERATED)?;
+            return Ok(Exit::Success);
+        }
+        let text = match self.format.output {
+            Output::Text => table(&rules),
+            Output::Json => serde_json::to_string_pretty(&rules)? + "\n",
+        };
+        io::stdout().lock().write_all(text.as_bytes())?;
+        Ok(Exit::Success)
+    }
+}
