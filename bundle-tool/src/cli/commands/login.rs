@@ -134,6 +134,6 @@ mod tests {
             assert!(parsed.is_err() || text == "quay.io/", "{text}: {parsed:?}");
         }
         let error = scope("user:hunter2@127.0.0.1:1").unwrap_err();
-        assert!(error.contains("`127.0.0.1:1`") && !error.contains("hunter2"), "{error}");
+        assert!(error.contains("`***@127.0.0.1:1`") && !error.contains("hunter2"), "{error}");
     }
 }

@@ -1,14 +1,15 @@
 //! Copies between registries, layouts and archives; mounts, and uploads that break.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use futures::StreamExt as _;
 use oci_images::layout::{
-    Artifact, Blob, File, FileMap, Image, ImageBuilder, Platform, Source, Wanted, layer, write_directory,
+    Artifact, Blob, File, FileMap, Image, ImageBuilder, Platform, Source, Wanted, layer, sha256,
+    write_directory,
 };
 use oci_images::location::{Copied, Copier, Error, ImageLocation};
 use oci_images::registry::{Parallel, Progress, Repository};
@@ -282,6 +283,7 @@ async fn mount_refused_falls_back_to_upload() {
     for status in [400, 401, 403, 404, 405, 422] {
         let image = image(&[&[("a", "1")]]);
         let served = image.clone();
+        let pushed: Mutex<HashMap<String, String>> = Mutex::default();
         let (address, log) = raw::serve(None, move |_, request| {
             let path = request.path.split('?').next().unwrap();
             let last = path.rsplit('/').next().unwrap();
@@ -292,11 +294,18 @@ async fn mount_refused_falls_back_to_upload() {
             };
             match (request.method.as_str(), path) {
                 (_, "/v2/") => reply(200, &[], b"{}"),
-                ("HEAD", path) if path.starts_with("/v2/b/") => reply(404, &[], b""),
+                ("HEAD", path) if path.starts_with("/v2/b/") => match pushed.lock().unwrap().get(path) {
+                    Some(digest) => reply(200, &[("docker-content-digest", digest)], b""),
+                    None => reply(404, &[], b""),
+                },
                 ("HEAD", _) => reply(200, &[("docker-content-digest", served.digest().as_ref())], b""),
                 ("POST", _) if request.path.contains("mount=") => reply(status, &[], b""),
                 ("POST", _) => reply(202, &[("location", "/v2/b/blobs/uploads/1")], b""),
-                ("PUT", _) => reply(201, &[], b""),
+                ("PUT", path) => {
+                    let digest = sha256(&request.body).to_string();
+                    pushed.lock().unwrap().insert(path.to_owned(), digest);
+                    reply(201, &[], b"")
+                }
                 (_, path) if path.contains("/manifests/") => reply(200, &[], &bytes(served.manifest())),
                 _ => match served.blobs().find(|blob| blob.digest().as_ref() == last) {
                     Some(blob) => reply(200, &[], &bytes(blob)),
@@ -315,9 +324,10 @@ async fn mount_refused_falls_back_to_upload() {
 
         // As `mirror` copies, and as `push --base` sends the layers of the base.
         let transfer = Transfer::new(one_by_one.options.clone(), anonymous(), false);
-        let mirrored = transfer.copy(&from, &to, true, &Progress::hidden()).await.unwrap();
+        let mirror = ImageLocation::Registry(reference(address, "b:v2"));
+        let mirrored = transfer.copy(&from, &mirror, true, &Progress::hidden()).await.unwrap();
         assert!(mirrored.is_new && log.count("mount=") == 2, "{status}");
-        let [base, name] = ["a:v1", "b:v2"].map(|name| reference(address, name));
+        let [base, name] = ["a:v1", "b:v3"].map(|name| reference(address, name));
         let base = Repository::for_reading(&base, &one_by_one.options, &anonymous()).await.unwrap();
         let extended = ImageBuilder {
             base: Some(base.image(&Platform::default()).await.unwrap()),
