@@ -120,21 +120,16 @@ impl std::fmt::Debug for ControlPlane {
 impl ControlPlane {
     /// Starts a control plane from the programs that the environment names: `TEST_ASSET_KUBE_APISERVER` and
     /// `TEST_ASSET_ETCD`, or `kube-apiserver` and `etcd` in the directory `KUBEBUILDER_ASSETS`, or from the newest version that
-    /// `setup-envtest use` has installed. Returns `None` if there are none, so that tests can be skipped; in CI, where `CI` is
+    /// `setup-envtest use` has installed. An empty variable counts as unset. Returns `None` if there are none, so that tests can be skipped; in CI, where `CI` is
     /// set, nobody would notice that, and it is an error.
     ///
     /// # Errors
     /// When a program does not start or become ready, or none is set in CI.
     pub async fn start() -> Result<Option<Self>, LaunchError> {
-        let assets = std::env::var_os("KUBEBUILDER_ASSETS");
-        let assets = assets.or_else(|| Some(newest_of_setup_envtest(&installed_by_setup_envtest()?)?.into()));
-        let program = |variable: &str, name: &str| {
-            let in_assets = || assets.as_ref().map(|assets: &OsString| Path::new(assets).join(name));
-            std::env::var_os(variable).map(PathBuf::from).or_else(in_assets)
-        };
-        match (program("TEST_ASSET_KUBE_APISERVER", "kube-apiserver"), program("TEST_ASSET_ETCD", "etcd")) {
-            (Some(apiserver), Some(etcd)) => Self::launch(&apiserver, &etcd).await.map(Some),
-            _ => skipped(std::env::var_os("CI").as_deref()).map(|()| None),
+        let installed = || newest_of_setup_envtest(&installed_by_setup_envtest()?);
+        match programs(|name| std::env::var_os(name), installed) {
+            Some([apiserver, etcd]) => Self::launch(&apiserver, &etcd).await.map(Some),
+            None => skipped(std::env::var_os("CI").as_deref()).map(|()| None),
         }
     }
 
@@ -459,6 +454,18 @@ async fn state(client: &Client, kinds: &[ApiResource]) -> String {
     lines.join("\n")
 }
 
+/// Returns the API server and etcd that an environment names, where an empty variable counts as unset; `installed` returns the
+/// directory of what is installed otherwise. `None` if one of them is missing.
+fn programs(
+    environment: impl Fn(&str) -> Option<OsString>,
+    installed: impl FnOnce() -> Option<PathBuf>,
+) -> Option<[PathBuf; 2]> {
+    let variable = |name: &str| environment(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let assets = variable("KUBEBUILDER_ASSETS").or_else(installed);
+    let program = |name: &str, file: &str| variable(name).or_else(|| Some(assets.as_ref()?.join(file)));
+    Some([program("TEST_ASSET_KUBE_APISERVER", "kube-apiserver")?, program("TEST_ASSET_ETCD", "etcd")?])
+}
+
 /// Returns where setup-envtest installs programs.
 ///
 /// Source: `DefaultStore` of controller-runtime's `tools/setup-envtest/store`.
@@ -557,6 +564,25 @@ mod tests {
         let shown = state.lines().map(|line| line.chars().take(100).collect::<String>()).collect::<Vec<_>>();
         insta::assert_snapshot!(shown.join("\n"));
         assert!(state.len() < 8000, "{}", state.len());
+    }
+
+    #[test]
+    fn programs_are_those_of_variables_that_are_not_empty() {
+        let found = |variables: &[(&str, &str)], installed: Option<&str>| {
+            let value =
+                |name: &str| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| value.into());
+            let paths = programs(value, || installed.map(PathBuf::from))?;
+            Some(paths.map(|path| path.display().to_string()))
+        };
+        let both =
+            |directory: &str| Some(["kube-apiserver", "etcd"].map(|name| format!("{directory}/{name}")));
+        assert_eq!(found(&[], None), None);
+        assert_eq!(found(&[("KUBEBUILDER_ASSETS", ""), ("TEST_ASSET_ETCD", "")], None), None);
+        assert_eq!(found(&[("KUBEBUILDER_ASSETS", "")], Some("/installed")), both("/installed"));
+        assert_eq!(found(&[("KUBEBUILDER_ASSETS", "/assets")], Some("/installed")), both("/assets"));
+        assert_eq!(found(&[("TEST_ASSET_ETCD", "/own/etcd")], None), None);
+        let one = found(&[("TEST_ASSET_ETCD", "/own/etcd"), ("KUBEBUILDER_ASSETS", "/assets")], None);
+        assert_eq!(one, Some(["/assets/kube-apiserver".to_owned(), "/own/etcd".to_owned()]));
     }
 
     #[test]
