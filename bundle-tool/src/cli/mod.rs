@@ -1,4 +1,4 @@
-//! The command line: one file for each command, with its arguments and a `run` that composes the library's modules.
+//! The command line: what all commands share. Each command has its own module in `commands`.
 //!
 //! Data goes to standard output, everything else to standard error. The exit status is that of [`Exit`].
 
