@@ -26,7 +26,7 @@ for up in '' ../; do
   else
     sed -i "s|\[\([^]]*\)\](${up}\.\./[^)]*)|\1|g" "${files[@]}"
   fi
-  # mdBook names the page of README.md index.html. The links to the repository have a scheme.
+  # mdBook names the page of README.md index.html. Links with a scheme, such as those to the repository, are left unchanged.
   for file in "${files[@]}"; do [ "$file" = "$target/SUMMARY.md" ] || printf '%s\0' "$file"; done |
     xargs -0 sed -i 's|\(](\([^:)]*/\)\{0,1\}\)README\.md|\1index.md|g'
 done

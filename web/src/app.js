@@ -332,7 +332,7 @@ function fillFindings() {
   fill(
     findingsHost,
     h("div", { class: "summary" },
-      isOld ? h("p", { class: "validating" }, all.length > 0 ? "Validating… These are the findings of the state before." : "Validating…")
+      isOld ? h("p", { class: "validating" }, all.length > 0 ? "Validating… The findings below are from before your last change." : "Validating…")
         : h("h3", { class: report.passed ? "passed" : "failed", tabindex: -1 }, summary()),
       !isOld && report.error && [h("p", { role: "alert" }, coded(report.error)), h("p", {}, h("button", { type: "button", id: "again", onclick: () => validate() }, "Validate again"))],
       report?.name && h("p", { class: "muted" }, report.name, ignored > 0 && `, ${counted(ignored, "ignored finding")}`),

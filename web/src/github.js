@@ -44,8 +44,8 @@ async function asked(address, signal) {
     throw new ReadError(`failed to connect to \`${new URL(address).hostname}\`: check the network, and whether a proxy or an extension of the browser blocks the address`);
   }
   if (response.status === 404) return null;
-  if (response.status === 403 || response.status === 429) {
-    throw new ReadError(`GitHub returned status ${response.status}: it allows visitors 60 requests an hour. Try again later, or download the directory and open it here`);
+  if (response.status === 429 || (response.status === 403 && response.headers.get("x-ratelimit-remaining") === "0")) {
+    throw new ReadError(`GitHub returned status ${response.status}: it allows 60 anonymous requests per hour. Try again later, or download the directory and open it here`);
   }
   if (!response.ok) throw new ReadError(`GitHub returned status ${response.status}: try again later`);
   return response;
@@ -68,7 +68,8 @@ export async function fetched(address, signal) {
     if (!response) continue;
     const { tree: entries, truncated } = await response.json();
     const blobs = (Array.isArray(entries) ? entries : []).filter((entry) => entry.type === "blob" && /\.(ya?ml|json|Dockerfile)$|Dockerfile$|bundle-tool\.toml$/.test(entry.path));
-    if (truncated || blobs.length > MAX_FILES) throw new ReadError(`the directory has more than ${MAX_FILES} manifests: open the directory of one bundle`);
+    if (truncated) throw new ReadError("GitHub does not list all files of a directory of this size: open the directory of one bundle");
+    if (blobs.length > MAX_FILES) throw new ReadError(`the directory has more than ${MAX_FILES} manifests: open the directory of one bundle`);
     if (blobs.reduce((sum, blob) => sum + blob.size, 0) > MAX_BYTES) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes: open the directory of one bundle`);
     const files = new Map();
     const next = [...blobs];

@@ -46,7 +46,7 @@ fn man_requires_a_directory() {
 }
 
 #[test]
-fn man_on_a_full_disk_leaves_nothing() {
+fn man_that_cannot_write_a_page_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let pages = dir.path().join("pages");
     // Files of at most 4 blocks: some pages fit, others do not.

@@ -1,4 +1,4 @@
-//! Tells compressed files.
+//! Recognizes compressed files by their first bytes.
 
 /// Returns whether a file begins as one that is compressed with gzip, Zstandard, xz or bzip2.
 #[must_use]

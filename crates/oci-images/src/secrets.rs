@@ -1,5 +1,4 @@
-//! Secrets, addresses that may contain some, and text from a server on its way into a message: without secrets, control characters
-//! or excess.
+//! Masks secrets in messages, and makes text of a server fit for them: on one line, escaped and short.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,8 +11,8 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_S
 const MAX_TEXT: usize = 300;
 /// Stands in messages where a secret was.
 const MASK: &str = "***";
-/// Minimum number of bytes of a value in the query of an address that is masked.
-const MIN_VALUE: usize = 4;
+/// Minimum number of bytes of what is masked. Something shorter is part of many words, and masking it would make messages unreadable.
+const MIN_SECRET: usize = 4;
 
 /// The secrets of a session. A server may echo them in anything it sends, and a library may quote them, so [`Secrets::clean`] and
 /// [`Secrets::mask`] remove them from whatever becomes part of a message. Clones share the same secrets.
@@ -32,6 +31,7 @@ impl Secrets {
         for engine in [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD] {
             forms.push(engine.encode(secret));
         }
+        forms.retain(|form| form.len() >= MIN_SECRET);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(forms);
     }
 
@@ -40,9 +40,7 @@ impl Secrets {
         let rest = address.0.split_once("://").map_or(address.0.as_str(), |(_, rest)| rest);
         let query = rest.split_once('?').map_or("", |(_, query)| query);
         let user = user_end(rest).map_or("", |at| &rest[..at]);
-        // A short value is part of words.
         let values = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1));
-        let values = values.filter(|value| value.len() >= MIN_VALUE);
         let password = user.split_once(':').map(|(_, password)| password);
         [user, query].into_iter().chain(password).chain(values).for_each(|secret| self.add(secret));
     }
@@ -207,6 +205,7 @@ mod tests {
         secrets.add("hunter2+\"x");
         secrets.add("user:hunter2+\"x");
         secrets.add("");
+        secrets.add("a");
         for echoed in [
             "hunter2+\"x",
             "hunter2%2B%22x",

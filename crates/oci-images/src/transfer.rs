@@ -401,7 +401,7 @@ impl Transfer {
         measured.blobs.extend(all.iter().map(|blob| (blob.digest().to_string(), blob.size())));
         let missing: Vec<String> = match sink {
             Sink::Registry(target) => {
-                if lacks_nothing(target, root).await? {
+                if is_complete(target, root).await? {
                     return Ok(());
                 }
                 let stored = stream::iter(all).map(|blob| async move {
@@ -565,7 +565,7 @@ impl Transfer {
     ) -> Result<bool, Error> {
         match sink {
             Sink::Registry(target) => {
-                if lacks_nothing(target, root).await? {
+                if is_complete(target, root).await? {
                     return Ok(false);
                 }
                 let artifact = source.artifact(root).await?;
@@ -824,9 +824,9 @@ fn version_in(name: &str) -> String {
     }
 }
 
-/// Returns whether a registry has an image or a referrer with all of its manifests and blobs, which a registry may have lost. Only the
-/// registry of the target is asked: many limit how often manifests are read, and that is the source's limit.
-async fn lacks_nothing(target: &Repository, root: &Root) -> Result<bool, Error> {
+/// Returns whether a registry still has an image or a referrer with all of its manifests and blobs. It reads manifests only from this
+/// registry, the target, because many registries limit how often manifests are read from them as a source.
+async fn is_complete(target: &Repository, root: &Root) -> Result<bool, Error> {
     let target = target.at(version_of(target.reference()));
     Ok(target.missing(Some(root.digest.as_ref())).await?.is_empty())
 }

@@ -177,6 +177,9 @@ fn package<'b>(
     }
     let names = || kept.channels.keys().copied();
     let old = linked.package.default_channel.as_str();
+    if let Some(default) = default {
+        linked.channel(default)?;
+    }
     let chosen = match default {
         Some(default) => names().find(|name| *name == default),
         None => names().find(|name| *name == old).or_else(|| names().next().filter(|_| names().count() == 1)),

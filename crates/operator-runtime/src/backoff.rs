@@ -8,7 +8,7 @@ use tokio::time::Instant;
 /// The longest wait between two attempts to watch: nothing is reconciled meanwhile.
 const MAX_WATCH_BACKOFF: Duration = Duration::from_secs(5);
 
-/// How long after an attempt another one is the first again.
+/// Time without attempts after which the backoff starts again.
 const RESET_AFTER: Duration = Duration::from_secs(20);
 
 /// Returns how long to wait after `failures` failures in a row: doubling from 200 ms to a minute, half of it random.
@@ -27,8 +27,8 @@ pub fn jittered(period: Duration, random: u64) -> Duration {
 
 /// Waits between attempts to watch; at most five seconds, as nothing is reconciled meanwhile.
 ///
-/// The wait grows while attempts follow each other, and starts again 20 seconds after the last one. A stream of events that resets
-/// it has no effect: kube's watcher returns `Event::Init` before each attempt to list, also if it fails every time.
+/// The wait grows while attempts follow each other, and starts again 20 seconds after the last one. `reset` does nothing,
+/// because kube's watcher returns `Event::Init` before every attempt to list, even if each one fails.
 #[derive(Debug, Default)]
 pub struct WatchBackoff {
     failures: u32,

@@ -21,13 +21,8 @@ impl ReconcileProblem {
     /// Returns a problem that is not retried; any text becomes a valid reason.
     #[must_use]
     pub fn new(reason: &str, message: impl Into<String>) -> Self {
-        let message = message.into();
-        let message = match message.char_indices().nth(MAX_MESSAGE_CHARS) {
-            // A copy: cutting the original would keep its memory.
-            Some((end, _)) => message[..end].to_owned(),
-            None => message,
-        };
-        Self { reason: reason_word(reason), message, retry: false }
+        // A copy: cutting the original would keep its memory.
+        Self { reason: reason_word(reason), message: shortened(&message.into()), retry: false }
     }
 
     /// The spec is invalid.

@@ -20,8 +20,8 @@ fn root() -> Result<PathBuf> {
     Ok(fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?)
 }
 
-/// What projects are compiled into: not the workspace's own directory, because its configuration names another linker, so that
-/// each would replace libraries of the other, even while a test links them.
+/// Returns the target directory of scaffolded projects. It is not the workspace's, because the workspace uses another linker: each build
+/// would overwrite libraries of the other, even while a test links them.
 fn target_directory() -> Result<PathBuf> {
     Ok(root()?.join("target/scaffold"))
 }
@@ -58,7 +58,7 @@ impl Directory {
             .env("PATH", path)
             .env("CARGO_TARGET_DIR", target_directory()?)
             .env("CARGO_NET_OFFLINE", "true")
-            // Less to write.
+            // Debug information would only make the build larger.
             .env("CARGO_PROFILE_DEV_DEBUG", "false")
             .env_remove("MAKEFLAGS")
             .env_remove("MAKELEVEL")

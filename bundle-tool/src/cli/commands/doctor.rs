@@ -1,5 +1,7 @@
 //! `bundle-tool doctor`: says why operators are not installed, upgraded or deleted.
 
+mod must_gather;
+
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -9,10 +11,10 @@ use clap::Args;
 use crate::cli::cluster::{Connection, ReadTimeout, print_problem};
 use crate::cli::exit::Exit;
 use crate::cli::format::{Format, OutputOption};
-use crate::cli::must_gather::MustGather;
 use crate::cli::runtime::runtime;
 use crate::terminal::{NOTE, PROBLEM, stdout};
 use kube_yaml::text::{printable, write_json};
+use must_gather::MustGather;
 use olm_cluster::diagnose::problems;
 use olm_cluster::install::last_lines;
 use olm_cluster::snapshot::{list, string};

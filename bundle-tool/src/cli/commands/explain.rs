@@ -1,14 +1,16 @@
 //! `bundle-tool explain`: what a rule checks, why, and how to fix what it finds.
 
+mod markdown;
+
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::cli::exit::Exit;
-use crate::cli::markdown::render;
 use crate::cli::report::terminal_width;
 use crate::terminal::{has_color, stdout};
+use markdown::render;
 use olm_model::report;
 
 #[derive(Debug, Args)]

@@ -1,5 +1,7 @@
 //! `bundle-tool init`: writes a new project, or packages an operator that exists.
 
+mod from;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
@@ -86,7 +88,7 @@ enum LicenseArg {
 impl Init {
     pub(crate) fn run(self) -> Result<Exit> {
         if let Some(directory) = &self.from {
-            return crate::cli::init_from::run(directory, self.project_name.as_deref());
+            return from::run(directory, self.project_name.as_deref());
         }
         let project = self.project()?;
         if !self.skip_cargo_version_check {

@@ -1,5 +1,8 @@
 //! `bundle-tool validate`: validates bundles and catalogs and prints the findings.
 
+mod online;
+mod pull_request;
+
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -17,8 +20,6 @@ use crate::cli::error_help::with_help;
 use crate::cli::exit::{Exit, is_broken_pipe, print_error};
 use crate::cli::fix_outcome::FixMode;
 use crate::cli::images::{Location, RegistryArgs};
-use crate::cli::online::Lookup;
-use crate::cli::pull_request;
 use crate::cli::report::{ReportOptions, Run};
 use crate::cli::runtime::SharedRuntime;
 use crate::cli::selection::list_optional;
@@ -32,6 +33,7 @@ use olm_model::report::{BundleReport, CatalogReport, Suite, UnreadBundle};
 use olm_report::Subject;
 use olm_report::text;
 use olm_report::text::Style;
+use online::Lookup;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]

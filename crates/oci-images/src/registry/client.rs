@@ -312,7 +312,7 @@ impl Repository {
         self.artifact_of(manifest, wanted).await
     }
 
-    /// [`Repository::artifact`] of a manifest that was read before.
+    /// As [`Repository::artifact`], of a manifest that has already been read.
     pub(crate) async fn artifact_of(&self, manifest: Blob, wanted: &Wanted) -> Result<Artifact, Error> {
         self.artifact_below(manifest, wanted, 0, &AtomicUsize::new(0)).await
     }

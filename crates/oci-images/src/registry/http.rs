@@ -385,11 +385,12 @@ fn is_exempt(url: &Url, exempt: String) -> bool {
     url.as_str().parse::<Uri>().is_ok_and(|uri| matcher.intercept(&uri).is_none())
 }
 
-/// Returns what clients for HTTP and HTTPS have in common.
+/// Parses the certificates of authorities.
 fn certificates(authorities: &[Vec<u8>]) -> reqwest::Result<Vec<Certificate>> {
     authorities.iter().map(|der| Certificate::from_der(der)).collect()
 }
 
+/// Returns what clients for HTTP and HTTPS have in common.
 fn builder(is_loopback: bool, user_agent: &str) -> ClientBuilder {
     // Whatever a resolver says of it, `localhost` is this machine.
     let localhost = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];

@@ -149,10 +149,10 @@ pub(crate) fn require_catalog(path: &Path) -> Result<(), FormatError> {
         return Err(FormatError::Layout { path: path.display().to_string() });
     }
     if path.is_file() {
-        let path = path.display().to_string();
-        match of_file(Path::new(&path)) {
-            Format::Archive => return Err(FormatError::Archive { path }),
-            Format::Compressed => return Err(FormatError::Compressed { path }),
+        let shown = || path.display().to_string();
+        match of_file(path) {
+            Format::Archive => return Err(FormatError::Archive { path: shown() }),
+            Format::Compressed => return Err(FormatError::Compressed { path: shown() }),
             _ => {}
         }
     }

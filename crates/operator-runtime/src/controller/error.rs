@@ -132,7 +132,7 @@ impl Failure<'_> {
     }
 
     /// Returns the time of [`Error::retry_after`] or, without one, of [`backoff`]: it doubles from 200 ms to a minute, and half of it
-    /// is random. A time of [`Error::retry_after`] of less than a second becomes a second if the attempts go on failing.
+    /// is random. A time of [`Error::retry_after`] of less than a second is raised to the backoff, up to a second, if attempts keep failing.
     #[must_use]
     pub fn delay(&self) -> Duration {
         let after = match self.error {

@@ -38,8 +38,8 @@ impl RateLimit {
 
     /// Waits until the next call may be made; callers are served in their order.
     ///
-    /// A caller that gives up, as after [`Reconciler::EXTERNAL_TIMEOUT`](super::Reconciler::EXTERNAL_TIMEOUT), does not count as a
-    /// call. So choose a timeout that is longer than all objects that are reconciled at the same time may have to wait.
+    /// A caller that times out, as after [`Reconciler::EXTERNAL_TIMEOUT`](super::Reconciler::EXTERNAL_TIMEOUT), does not use up a call.
+    /// Choose a timeout longer than the longest wait: the interval times the number of objects that are reconciled at the same time.
     pub async fn acquire(&self) {
         // Held while waiting: the others wait in the order in which they came.
         let mut next = self.next.lock().await;

@@ -265,7 +265,7 @@ impl<R: Reconciler> Scope<R> {
         }
 
         let carried = match &input.unfollowed {
-            // What is merely unknown would be taken for missing.
+            // Objects that cannot be listed would look deleted.
             Some(Unfollowed::Unreadable(_)) => ApplyOutcome::default(),
             _ => match self.ask_external(&input).await {
                 (CallResult::Failed(problem), again, error) => {
@@ -666,7 +666,7 @@ impl<R: Reconciler> Scope<R> {
             return Ok(Action::await_change());
         };
         let (known, left) = self.model.history(&input.key, |history| history.cleanup(Instant::now()));
-        // `cleanup` would take what is merely unknown for missing.
+        // To `cleanup`, objects that cannot be listed would look deleted.
         let unreadable = input.unfollowed.as_ref().filter(|why| matches!(why, Unfollowed::Unreadable(_)));
         let known = unreadable.map(Unfollowed::problem).or(known);
         if !self.report_deletion(&input, known).await? || unreadable.is_some() {
@@ -776,13 +776,13 @@ impl<R: Reconciler> Scope<R> {
 }
 
 /// The shortest time until an object is reconciled again because the reconciler asks for it, not because something changed.
-const MIN_RETRY: Duration = Duration::from_millis(100);
+const MIN_REQUEUE: Duration = Duration::from_millis(100);
 /// Until something changes. (Timers end after two years.)
 const NEVER: Duration = Duration::from_hours(365 * 24);
 
-/// Returns a time that the reconciler returned, often what an external system answered, within the limits of timers and of sense.
+/// Returns a time that the reconciler returned, often what an external system answered, at least [`MIN_REQUEUE`] and at most [`NEVER`].
 fn within_limits(time: Duration) -> Duration {
-    time.clamp(MIN_RETRY, NEVER)
+    time.clamp(MIN_REQUEUE, NEVER)
 }
 
 /// Returns what a call ends with, or an error if it takes too long.

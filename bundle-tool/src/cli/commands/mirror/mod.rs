@@ -263,7 +263,7 @@ impl Mirror {
                 async move { (index, copy(planned, transfer, policy, progress).await) }
             })
             .buffer_unordered(self.parallel_images.into());
-        let mut failed = Vec::new();
+        let (mut failed, mut stopped) = (Vec::new(), None);
         // Printed in the order of the plan, whichever is complete first.
         let mut waiting: BTreeMap<usize, bool> = BTreeMap::new();
         let (mut next, mut listed) = (0, Vec::new());
@@ -273,7 +273,10 @@ impl Mirror {
             match copied {
                 Ok(_) => {}
                 // No time is left for the other images, either.
-                Err(error) if self.strict || is_expired(&error) => return Err(error),
+                Err(error) if self.strict || is_expired(&error) => {
+                    stopped = Some(error);
+                    break;
+                }
                 Err(error) => failed.push(error),
             }
             while let Some(is_copied) = waiting.remove(&next) {
@@ -293,7 +296,7 @@ impl Mirror {
             write_json(&json!({ "version": 1, "images": listed }), &mut out)?;
             out.flush()?;
         }
-        Ok(failed)
+        stopped.map_or(Ok(failed), Err)
     }
 
     /// Lists the images with their sizes, and what is missing at the target.

@@ -186,7 +186,7 @@ impl ReferenceTable {
                 let gone = gone.cloned().collect::<Vec<_>>();
                 let referrers = gone.iter().flat_map(|key| self.remove(key)).collect();
                 match self.refused.remove(&scope) {
-                    // Whoever refers to something has waited.
+                    // Every object with a reference waited for this list.
                     Some(_) => self.references.keys().cloned().collect(),
                     None => referrers,
                 }

@@ -11,10 +11,10 @@ use oci_images::layout::Platform;
 use oci_images::registry::{Error, Options, Reference, Repository, Resolver};
 use tokio::sync::{OnceCell, Semaphore};
 
-use super::error_help::with_help;
-use super::exit::print_error;
-use super::images::RegistryArgs;
-use super::runtime::SharedRuntime;
+use crate::cli::error_help::with_help;
+use crate::cli::exit::print_error;
+use crate::cli::images::RegistryArgs;
+use crate::cli::runtime::SharedRuntime;
 use olm_model::{Availability, Bundle};
 
 /// How many images are looked up at once.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::git;
+use crate::cli::git;
 use crate::sys::path_from_bytes;
 use kube_yaml::{Tree, Value};
 use olm_model::pull_request::{BundleChange, ChangedBundle, PullRequest};

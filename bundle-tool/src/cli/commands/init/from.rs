@@ -8,10 +8,10 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use atomic_files::Tree;
 
-use super::exit::Exit;
-use super::lock::lock;
-use super::scaffold::directory_name;
 use crate::cli::commands::generate::new_base;
+use crate::cli::exit::Exit;
+use crate::cli::lock::lock;
+use crate::cli::scaffold::directory_name;
 use crate::terminal::messages;
 use olm_model::disk::Directory;
 use olm_model::disk::walk::{Kind, Options, WalkError};
