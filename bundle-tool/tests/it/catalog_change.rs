@@ -178,7 +178,7 @@ fn a_pruned_catalog_keeps_its_other_bytes() {
         (
             &["--keep", "gizmo", "--default-channel", "gizmo=slow"],
             2,
-            "the default channel `slow` of package `gizmo` is not kept: choose one of `fast`, `stable`",
+            "channel `slow` is not in package `gizmo`: its channels are `fast`, `stable`",
         ),
     ] {
         let output = tool(dir.path(), &[&["prune", "c"], arguments].concat());
