@@ -16,8 +16,8 @@ pub(crate) use split::{Part, split};
 
 use anyhow::Result;
 
-use super::Status;
 use super::native::{Native, NativeCommand};
+use super::status::Status;
 
 /// The type of a flag's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,6 +16,7 @@ mod operator_sdk;
 mod opm;
 mod registries;
 mod removed_apis;
+mod status;
 mod verdict;
 
 pub(crate) use equivalent::{Edit, NativeLine, Translation, Word, translate};
@@ -30,8 +31,9 @@ use clap::Args;
 
 use self::cobra::{Action, Arity, Command, Flag, Matches, Parsed};
 use self::native::{Becomes, NativeCommand};
+use self::status::Status;
 use super::error_help::with_help;
-use super::exit::{Exit, is_broken_pipe};
+use super::exit::is_broken_pipe;
 use super::program_name;
 use kube_yaml::text::{printable, shortened};
 
@@ -106,21 +108,6 @@ pub(crate) enum Tool {
     Opm,
 }
 
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Status(u8);
-
-impl Status {
-    const SUCCESS: Self = Self(0);
-    const FAILURE: Self = Self(1);
-}
-
-impl From<Exit> for Status {
-    fn from(exit: Exit) -> Self {
-        if exit == Exit::Success { Self::SUCCESS } else { Self::FAILURE }
-    }
-}
-
 /// An invalid command line. It is printed with the usage of the command.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -164,7 +151,7 @@ impl Tool {
             }
             Ok(status) => status,
         };
-        ExitCode::from(status.0)
+        status.into()
     }
 
     fn run_or_fail(self, arguments: Vec<OsString>) -> anyhow::Result<Status> {

@@ -6,9 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use super::directory::Directory;
+use super::error::WalkError;
 use super::format::{self, FormatError};
 use super::overlay::Overlay;
-use super::walk::{Kind, Options, WalkError};
+use super::walk::{Kind, Options};
 use crate::Bundle;
 use crate::file::Content;
 use crate::read::bundle::{Loaded, Source, assembled, is_read, map, parse};

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::directory::Directory;
+use super::error::WalkError;
 use super::file;
 use super::format::{self, FormatError};
 use super::overlay::Overlay;
-use super::walk::{Kind, Options, WalkError};
+use super::walk::{Kind, Options};
 use crate::catalog::Catalog;
 use crate::read::Unreadable;
 use crate::read::catalog::{CatalogError, Content, Ignore, Limits, Open, Source, blobs, is_ignore_file};
@@ -81,7 +82,8 @@ pub fn sources_with(root: &Path, overlay: &Overlay) -> Result<Vec<Source>, Catal
         match entry.kind {
             Kind::File(_) => {
                 let text = overlay.read(&directory, &entry.below, MAX_IGNORE_SIZE).map_err(unreadable)?;
-                ignore.add(&entry.name, &text)?;
+                let failed = |reason| CatalogError::Ignore { file: entry.name.clone(), reason };
+                ignore.add(&entry.name, &text).map_err(failed)?;
             }
             Kind::Unreadable(Unreadable::LeavesDirectory) => {
                 return Err(unreadable(Unreadable::LeavesDirectory));

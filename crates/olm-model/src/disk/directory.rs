@@ -9,9 +9,9 @@
 use std::fs::{self, File, Metadata};
 use std::path::{Component, Path, PathBuf};
 
-use super::file;
+use super::error::WalkError;
+use super::regular;
 use super::sys;
-use super::walk::WalkError;
 use crate::read::Unreadable;
 
 /// A directory whose files are opened beneath it.
@@ -59,8 +59,8 @@ impl Directory {
     pub fn file(&self, name: impl AsRef<Path>) -> Result<(File, Metadata), Unreadable> {
         let name = checked_name(name.as_ref())?;
         // No device sees an open.
-        file::check_type(self.root.metadata(name)?.file_type())?;
-        file::checked(self.root.file(name)?)
+        regular::check_type(self.root.metadata(name)?.file_type())?;
+        regular::checked(self.root.file(name)?)
     }
 
     /// Reads the regular file `name`, a path below the directory, if it is at most `limit` bytes long.
@@ -68,7 +68,7 @@ impl Directory {
     /// # Errors
     /// As for [`Self::file`]; or the file is longer.
     pub fn read(&self, name: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, Unreadable> {
-        file::whole(self.file(name)?, limit)
+        regular::whole(self.file(name)?, limit)
     }
 
     /// Returns whether `name`, a path below the directory, is a directory, or a link to one that stays in this directory.
@@ -83,16 +83,6 @@ impl Directory {
 fn checked_name(name: &Path) -> Result<&Path, Unreadable> {
     let is_below = name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if is_below { Ok(name) } else { Err(Unreadable::LeavesDirectory) }
-}
-
-impl From<WalkError> for Unreadable {
-    fn from(error: WalkError) -> Self {
-        match error {
-            WalkError::Io { source, .. } => Self::Io(source),
-            WalkError::NotADirectory { .. } => Self::Io(std::io::ErrorKind::NotADirectory.into()),
-            error @ WalkError::TooManyEntries { .. } => Self::Io(std::io::Error::other(error)),
-        }
-    }
 }
 
 #[cfg(test)]

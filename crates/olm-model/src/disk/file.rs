@@ -8,13 +8,13 @@
 //! is therefore checked before opening (so that no device sees an open) and again on the open file (so that a swapped
 //! path makes no difference), and files are opened without blocking.
 
-use std::fs::{self, File, FileType, Metadata};
+use std::fs::{self, File, Metadata};
 use std::path::{Component, Path, PathBuf};
 
 use super::directory::Directory;
+use super::regular::{check_type, checked, whole};
 use super::sys;
 use crate::read::Unreadable;
-use crate::read::unreadable::read_to_end;
 
 /// Reads the regular file at `path`, through links, if it is at most `limit` bytes long.
 ///
@@ -75,15 +75,6 @@ pub fn open(path: &Path) -> Result<(File, Metadata), Unreadable> {
     checked(sys::open_file(path)?)
 }
 
-/// Reads an open file to its end if it is at most `limit` bytes long.
-pub(crate) fn whole((file, metadata): (File, Metadata), limit: u64) -> Result<Vec<u8>, Unreadable> {
-    if metadata.len() > limit {
-        return Err(Unreadable::TooLarge(limit));
-    }
-    // Files of the kernel have no size: what is read counts.
-    read_to_end(file, limit, metadata.len())
-}
-
 /// Returns a path without `.`, and without names that `..` follows, whether these are links or not.
 #[must_use]
 pub fn normalized(path: &Path) -> PathBuf {
@@ -99,28 +90,6 @@ pub fn normalized(path: &Path) -> PathBuf {
         }
     }
     normalized
-}
-
-/// Returns an open file that is a regular one.
-pub(crate) fn checked(file: File) -> Result<(File, Metadata), Unreadable> {
-    let metadata = file.metadata()?;
-    check_type(metadata.file_type())?;
-    Ok((file, metadata))
-}
-
-pub(crate) fn check_type(file_type: FileType) -> Result<(), Unreadable> {
-    if file_type.is_file() { Ok(()) } else { Err(Unreadable::NotRegular(type_name(file_type))) }
-}
-
-/// Returns what kind of file stands where a regular one is expected.
-pub(crate) fn type_name(file_type: FileType) -> &'static str {
-    if file_type.is_dir() {
-        "a directory"
-    } else if file_type.is_symlink() {
-        "a symbolic link"
-    } else {
-        sys::special_name(file_type)
-    }
 }
 
 #[cfg(test)]

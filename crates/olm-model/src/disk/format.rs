@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use oci_images::compressed::is_compressed;
 
 use super::directory::Directory;
+use super::error::WalkError;
 use super::file;
-use super::walk::{Kind, Options, WalkError, walk};
+use super::walk::{Kind, Options, walk};
 use crate::read::Unreadable;
 
 /// The first bytes of an `SQLite` database.

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::directory::Directory;
+use super::error::WalkError;
 use super::file;
-use super::walk::{Kind, Options, WalkError, walk};
+use super::walk::{Kind, Options, walk};
 use crate::Document;
 use crate::read::manifests::{MAX_TOTAL_SIZE, ManifestError};
 use crate::read::{MAX_FILE_SIZE, Unreadable};

@@ -7,10 +7,12 @@ pub mod bundle;
 pub mod catalog;
 mod directory;
 pub mod dockerfile;
+mod error;
 pub mod file;
 pub mod format;
 pub mod manifests;
 pub mod overlay;
+mod regular;
 pub mod submission;
 pub(crate) mod sys;
 pub mod walk;
@@ -18,6 +20,7 @@ pub mod watch;
 pub mod whole;
 
 pub use directory::Directory;
+pub use error::WalkError;
 
 use crate::read::Unreadable;
 use crate::{Content, File};

@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::directory::Directory;
-use super::walk::{Entry, Kind, Options, WalkError};
+use super::error::WalkError;
+use super::walk::{Entry, Kind, Options};
 use crate::read::Unreadable;
 
 /// Texts by the paths of the files that they stand for.

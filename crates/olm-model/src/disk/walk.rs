@@ -18,7 +18,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::directory::Directory;
-use super::file::type_name;
+use super::error::WalkError;
+use super::regular::type_name;
 use super::sys::{self, EntryType, Listed};
 use crate::read::Unreadable;
 
@@ -75,34 +76,6 @@ pub enum Kind {
     Directory,
     /// Anything else.
     Unreadable(Unreadable),
-}
-
-/// Why a directory cannot be listed at all.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum WalkError {
-    /// The operating system reports an error.
-    #[error("failed to read {}", path.display())]
-    Io {
-        /// The directory.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
-    /// The path is that of a file.
-    #[error("{} is not a directory", path.display())]
-    NotADirectory {
-        /// The path.
-        path: PathBuf,
-    },
-    /// There are more entries than the reader accepts.
-    #[error("{} contains more than {limit} files and directories", path.display())]
-    TooManyEntries {
-        /// The directory.
-        path: PathBuf,
-        /// The limit.
-        limit: usize,
-    },
 }
 
 /// Lists everything below the directory at `path`, as [`Directory::walk`].

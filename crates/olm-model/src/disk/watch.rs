@@ -7,7 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use super::walk::{Kind, Options, WalkError, walk};
+use super::error::WalkError;
+use super::walk::{Kind, Options, walk};
 
 /// The time between two looks. A state is used when two looks saw the same one, so that files are not read while an editor
 /// or a copy still writes them.

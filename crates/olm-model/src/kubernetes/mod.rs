@@ -11,6 +11,6 @@ mod versions;
 pub use minor::{Minor, MinorError, OpenShiftMinorError};
 pub use table::{
     Release, newest, of_openshift, oldest, openshift_of, openshift_versions, programs, releases, reproduced,
-    supported, updated,
+    updated,
 };
 pub use versions::{Versions, VersionsError};

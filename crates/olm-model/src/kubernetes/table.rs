@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use super::minor::Minor;
-use super::versions::Versions;
 
 const TABLE: &str = include_str!("releases.txt");
 
@@ -109,12 +108,6 @@ pub fn newest() -> Minor {
     releases().last().map_or(Minor::kubernetes(0), |release| release.minor)
 }
 
-/// Returns the versions that are supported upstream at the date of the table.
-#[must_use]
-pub fn supported() -> Versions {
-    releases().iter().filter(|release| release.end_of_life > updated()).map(|release| release.minor).collect()
-}
-
 /// Returns the version of Kubernetes in a version of OpenShift; `None` if the table does not list it.
 #[must_use]
 pub fn of_openshift(openshift: Minor) -> Option<Minor> {
@@ -147,7 +140,6 @@ mod tests {
             assert!(release.released < release.end_of_life && release.released <= updated(), "{release:?}");
             assert!(release.reproduced.starts_with(&format!("{}.", release.minor)), "{release:?}");
         }
-        assert!(!supported().is_empty() && supported().contains(newest()));
     }
 
     #[test]

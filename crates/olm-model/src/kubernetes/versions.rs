@@ -49,6 +49,16 @@ impl Versions {
         table::releases().iter().map(|release| release.minor).collect()
     }
 
+    /// Returns the versions that are supported upstream at the date of the table.
+    #[must_use]
+    pub fn supported() -> Self {
+        let releases = table::releases().iter();
+        releases
+            .filter(|release| release.end_of_life > table::updated())
+            .map(|release| release.minor)
+            .collect()
+    }
+
     /// Returns the versions from the first to the last one; those beyond 1.63 count as 1.63.
     #[must_use]
     pub fn range(first: Minor, last: Minor) -> Self {
@@ -218,6 +228,12 @@ impl Serialize for Versions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn newest_version_is_supported() {
+        assert!(Versions::supported().contains(table::newest()));
+        assert!(Versions::reproduced().without(Versions::supported()).contains(table::oldest()));
+    }
 
     #[test]
     fn versions_and_ranges_are_parsed_and_written() {

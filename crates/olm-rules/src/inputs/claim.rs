@@ -48,7 +48,7 @@ impl Claim {
         let since = declared.as_ref().map(|version| Versions::range(minor(version), LAST));
         let (claimed, contradiction) = match (since, selected) {
             (None, None) => {
-                let supported = kubernetes::supported();
+                let supported = Versions::supported();
                 let notes = Versions::reproduced().without(supported);
                 return Self {
                     claimed: supported,
@@ -59,7 +59,7 @@ impl Claim {
                 };
             }
             (since, Some((selected, what))) if selected.is_empty() => (
-                since.unwrap_or_else(kubernetes::supported),
+                since.unwrap_or_else(Versions::supported),
                 Some(match what.as_slice() {
                     [one] => format!("{one} selects no known version of OpenShift"),
                     several => format!("{} select no common version of OpenShift", several.join(" and ")),

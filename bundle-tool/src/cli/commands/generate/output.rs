@@ -13,8 +13,8 @@ use crate::cli::padding::padded;
 use crate::terminal::{WARNING, messages, stderr};
 use kube_yaml::text::printable;
 use olm_generate::{GenerateReport, Generated, ObjectOutcome, Severity};
-use olm_model::disk::Directory;
-use olm_model::disk::walk::{Entry, Kind, Options, WalkError};
+use olm_model::disk::walk::{Entry, Kind, Options};
+use olm_model::disk::{Directory, WalkError};
 use olm_model::read::manifests::MAX_TOTAL_SIZE;
 use olm_model::read::{MAX_FILE_SIZE, Unreadable};
 

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::edits::VARIABLE;
 use super::files::{File, Kind};
 use super::makefile;
 use super::shell::{self, Command};
-use super::variables::{Definition, Program, Variables};
+use super::variables::{Definition, Program, VARIABLE, Variables};
 use super::wrappers;
 use crate::cli::dropin::{Edit, NativeLine, ProjectFacts, Tool, Translation, Word, translate};
 

@@ -8,12 +8,9 @@ use super::files::{File, Kind};
 use super::makefile::Rule;
 use super::report::{CallResult, CallRow, FileChange, Note, Report};
 use super::scan::Scan;
-use super::variables::{Definition, Program};
+use super::variables::{Definition, Program, VARIABLE};
 use super::{shell, yaml};
 use crate::cli::dropin::Tool;
-
-/// The variable with the name of the program in changed Makefiles.
-pub(super) const VARIABLE: &str = "BUNDLE_TOOL";
 
 impl Scan<'_> {
     /// Decides on all changes.

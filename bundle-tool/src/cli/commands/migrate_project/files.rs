@@ -11,8 +11,8 @@ use anyhow::{Context as _, Result, bail};
 use super::report::Note;
 use crate::cli::commands::generate::parse_project;
 use crate::cli::dropin::ProjectFacts;
-use olm_model::disk::Directory;
-use olm_model::disk::walk::{Kind as EntryKind, Options, WalkError};
+use olm_model::disk::walk::{Kind as EntryKind, Options};
+use olm_model::disk::{Directory, WalkError};
 use olm_model::read::Unreadable;
 
 /// The maximum size of a file in bytes.

@@ -8,6 +8,9 @@ use super::files::File;
 use super::{makefile, shell};
 use crate::cli::dropin::Tool;
 
+/// The variable with the name of the program in changed Makefiles.
+pub(super) const VARIABLE: &str = "BUNDLE_TOOL";
+
 /// The maximum number of variables that are followed one after the other.
 const MAX_DEPTH: usize = 16;
 /// The maximum number of definitions of a variable.

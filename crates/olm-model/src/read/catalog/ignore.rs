@@ -3,8 +3,6 @@
 //! Source: `matcher.go` of github.com/joelanford/ignore and `plumbing/format/gitignore` of github.com/go-git/go-git,
 //! which differ from git: there is no escape of `!` and `#`, and a `**` inside a longer name matches nothing.
 
-use super::CatalogError;
-
 /// The name of the files with patterns.
 const FILE_NAME: &str = ".indexignore";
 
@@ -24,15 +22,9 @@ impl Ignore {
     /// Adds the patterns of the file `name`, a path below the catalog.
     ///
     /// # Errors
-    /// A line is too long, or there are too many patterns.
-    pub(crate) fn add(&mut self, name: &str, text: &[u8]) -> Result<(), CatalogError> {
+    /// Why not: a line is too long, or there are too many patterns.
+    pub(crate) fn add(&mut self, name: &str, text: &[u8]) -> Result<(), String> {
         let directory = name.strip_suffix(FILE_NAME).unwrap_or_default();
-        self.add_patterns(directory, text)
-            .map_err(|reason| CatalogError::Ignore { file: name.to_owned(), reason })
-    }
-
-    /// Adds the patterns of the file in `directory`, whose path below the catalog is given, empty for the root.
-    fn add_patterns(&mut self, directory: &str, text: &[u8]) -> Result<(), String> {
         let domain: Vec<String> =
             directory.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
         for line in text.split(|&byte| byte == b'\n') {
@@ -267,7 +259,7 @@ mod tests {
     fn ignored(files: &[(&str, &str)], paths: &[&str]) -> Vec<String> {
         let mut ignore = Ignore::default();
         for (directory, text) in files {
-            ignore.add_patterns(directory, text.as_bytes()).unwrap();
+            ignore.add(&format!("{directory}/{FILE_NAME}"), text.as_bytes()).unwrap();
         }
         paths.iter().filter(|path| ignore.is_ignored(path)).map(|&path| path.to_owned()).collect()
     }
@@ -330,11 +322,9 @@ mod tests {
     #[test]
     fn patterns_and_lines_have_limits() {
         let mut ignore = Ignore::default();
-        assert!(
-            ignore.add_patterns("", "x".repeat(MAX_LINE).as_bytes()).unwrap_err().contains("65536 bytes")
-        );
-        assert!(ignore.add("", "x\n".repeat(MAX_PATTERNS).as_bytes()).is_ok());
-        assert!(ignore.add_patterns("a", b"y").unwrap_err().contains("1000 patterns"));
+        assert!(ignore.add(FILE_NAME, "x".repeat(MAX_LINE).as_bytes()).unwrap_err().contains("65536 bytes"));
+        assert!(ignore.add(FILE_NAME, "x\n".repeat(MAX_PATTERNS).as_bytes()).is_ok());
+        assert!(ignore.add("a/.indexignore", b"y").unwrap_err().contains("1000 patterns"));
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl Parsed {
 pub fn sources_in(files: BTreeMap<String, Vec<u8>>) -> Result<Vec<Source>, CatalogError> {
     let mut ignore = Ignore::default();
     for (name, bytes) in files.iter().filter(|(name, _)| is_ignore_file(name)) {
-        ignore.add(name, bytes)?;
+        ignore.add(name, bytes).map_err(|reason| CatalogError::Ignore { file: name.clone(), reason })?;
     }
     let files = files.into_iter().filter(|(name, _)| !is_ignore_file(name) && !ignore.is_ignored(name));
     Ok(files.map(|(name, bytes)| Source { name: name.into(), content: Content::Bytes(bytes) }).collect())
