@@ -5,6 +5,7 @@ mod flags;
 mod golang;
 mod lines;
 mod opm;
+mod public;
 mod validate;
 
 use std::fs;

@@ -285,14 +285,22 @@ fn flags_in_variables_that_may_be_empty_are_not_assumed() {
 }
 
 #[test]
-fn metadata_that_a_recipe_appends_does_not_accumulate() {
-    let makefile =
-        "b:\n\toperator-sdk generate bundle -q\n\techo '  a: b' >> bundle/metadata/annotations.yaml\n";
-    let directory = project(&[("Makefile", makefile)]);
-    let run = migrate(directory.path(), &["--write"]);
-    assert_eq!(run.status, Some(0), "{}", run.stderr);
-    let new = &contents(directory.path())["Makefile"];
-    assert!(new.contains("\t$(BUNDLE_TOOL) operator-sdk generate bundle -q\n"), "{new}");
+fn metadata_that_a_recipe_changes_does_not_accumulate() {
+    for (change, is_native) in [
+        ("echo '  a: b' >> bundle/metadata/annotations.yaml", false),
+        ("sed -i '1s/^.*$$/ARG BASE\\n\\nFROM $$BASE/' bundle.Dockerfile", false),
+        ("@sed -i '/^LABEL a/a\\\nLABEL b=c\\\nLABEL d=e' bundle.Dockerfile", false),
+        ("sed 's/a/b/' bundle.Dockerfile > other.Dockerfile", true),
+        ("sed -i 's/a/b/' README.md", true),
+    ] {
+        let directory =
+            project(&[("Makefile", &format!("b:\n\toperator-sdk generate bundle -q\n\t{change}\n"))]);
+        let run = migrate(directory.path(), &["--write"]);
+        assert_eq!(run.status, Some(0), "{}", run.stderr);
+        let new = &contents(directory.path())["Makefile"];
+        let tool = if is_native { "" } else { "operator-sdk " };
+        assert!(new.contains(&format!("\t$(BUNDLE_TOOL) {tool}generate bundle -q\n")), "{new}");
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(crate) struct Csv {
     pub(crate) version: semver::Version,
     pub(crate) origin: Origin,
     json: Json,
-    /// The `createdAt` of the base.
+    /// The `createdAt` of the base, unless operator-sdk is reproduced, which sets it to the current time.
     created: Option<String>,
 }
 
@@ -55,7 +55,8 @@ pub(crate) fn build(
     } else {
         related_images::collect(collected, &csv, report)
     };
-    let created = Some(base::annotation(&csv, "createdAt").to_owned()).filter(|time| !time.is_empty());
+    let created = Some(base::annotation(&csv, "createdAt").to_owned())
+        .filter(|time| !time.is_empty() && options.builder.is_none());
 
     if matches!(origin, Origin::Option | Origin::Fallback)
         && let Some(metadata) = map_mut(&mut csv, "metadata")

@@ -27,6 +27,16 @@ fn bundle_is_generated_again_from_the_input_alone() {
     assert!(!read(&dockerfile).contains("appended"));
     assert!(read(&csv).contains("createdAt: \"2"), "{}", read(&csv));
     assert!(!first.directory.join("bundle-tool.lock").exists());
+    // The time of the base is not the time of the bundle.
+    let line = format!(
+        "operator-sdk generate kustomize manifests -q && \
+         sed -i 's/^  annotations:$/&\\n    createdAt: 2020-01-01/' config/manifests/bases/*.yaml && {line}"
+    );
+    let third = sandbox.run("again", &line);
+    assert_eq!(third.status, Some(0), "{}", third.stderr);
+    let base = third.directory.join("config/manifests/bases/gitops-operator.clusterserviceversion.yaml");
+    assert!(read(&base).contains("createdAt: 2020-01-01"), "{}", read(&base));
+    assert!(!read(&csv).contains("2020-01-01"), "{}", read(&csv));
 }
 
 /// Objects of all kinds that a bundle has, in an order in which no bundle lists them.

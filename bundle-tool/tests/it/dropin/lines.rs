@@ -4,7 +4,7 @@ use super::*;
 
 const CSV: &str = "+bundle/manifests/gitops-operator.clusterserviceversion.yaml name: gitops-operator.v";
 /// What commands report of the mock cluster, which has no OLM.
-const NO_OLM: &str = "!the cluster has no OLM: it does not serve operators.coreos.com";
+pub(super) const NO_OLM: &str = "!the cluster has no OLM: it does not serve operators.coreos.com";
 
 /// What the lines of a list of public command lines do.
 const LINES: &[Expected] = &[

@@ -86,3 +86,18 @@ fn outputs_of_opm_are_checked_before_the_first_is_written() {
         run.stderr
     );
 }
+
+#[test]
+fn templates_of_json_have_their_keys_in_alphabetical_order() {
+    let sandbox = Sandbox::new();
+    let line = "opm migrate catalog migrated && \
+                opm alpha convert-template basic migrated/lightspeed-operator/catalog.json";
+    let run = sandbox.run("convert-json", line);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let template: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    for entry in template["entries"].as_array().unwrap() {
+        let keys: Vec<&String> = entry.as_object().unwrap().keys().collect();
+        let is_bundle = entry["schema"] == "olm.bundle";
+        assert!(keys.is_sorted() || is_bundle, "{keys:?}");
+    }
+}

@@ -12,7 +12,7 @@ pub(crate) fn subscriptions(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<
     for subscription in snapshot.of(kinds::SUBSCRIPTION).iter().filter(|one| scope.covers_subscription(one)) {
         missing_catalog(snapshot, subscription, found);
         if let Some(failed) = condition(subscription, "ResolutionFailed", "True") {
-            found.push(resolution(subscription, failed));
+            found.push(resolution(snapshot, subscription, failed));
         }
         if let Some(failed) = condition(subscription, "BundleUnpackFailed", "True") {
             found.push(
@@ -57,7 +57,10 @@ fn missing_catalog(snapshot: &Snapshot, subscription: &Value, found: &mut Vec<Di
     );
 }
 
-fn resolution(subscription: &Value, failed: &Value) -> Diagnosis {
+/// For how many seconds an upgrade may take to delete the CSV that it replaces.
+const REPLACEMENT: u64 = 120;
+
+fn resolution(snapshot: &Snapshot, subscription: &Value, failed: &Value) -> Diagnosis {
     let text = string(failed, "/message");
     let namespace = namespace_of(subscription);
     let (what, help) = explain(text, namespace);
@@ -73,14 +76,29 @@ fn resolution(subscription: &Value, failed: &Value) -> Diagnosis {
     .help(help)
     .patience(if unavailable { 30 } else { 8 });
     problem.symptom = unavailable;
+    if without_subscription(text).is_some_and(|csv| is_being_replaced(snapshot, csv, namespace)) {
+        problem = problem.symptom().patience(REPLACEMENT);
+    }
     problem
+}
+
+/// Returns the CSV that prevents resolution, because no subscription refers to it.
+fn without_subscription(text: &str) -> Option<&str> {
+    between(text, "clusterserviceversion ", " exists and is not referenced by a subscription")
+}
+
+/// Returns whether an upgrade replaces a CSV. The subscription refers to the new CSV before OLM deletes the old one.
+fn is_being_replaced(snapshot: &Snapshot, csv: &str, namespace: &str) -> bool {
+    snapshot.of(kinds::CSV).iter().any(|other| {
+        namespace_of(other) == namespace
+            && string(other, "/spec/replaces") == csv
+            && string(other, "/status/phase") != "Failed"
+    })
 }
 
 /// Returns what a message of OLM's resolver means, and what to do.
 fn explain(text: &str, namespace: &str) -> (String, String) {
-    if let Some(csv) =
-        between(text, "clusterserviceversion ", " exists and is not referenced by a subscription")
-    {
+    if let Some(csv) = without_subscription(text) {
         return (
             format!("CSV `{csv}` exists in the namespace without a subscription"),
             format!("delete it, or subscribe to it: kubectl delete csv {csv} -n {namespace}"),

@@ -363,6 +363,40 @@ fn an_unready_deployment_of_olm_and_a_second_group_are_reported() {
     assert_eq!(found, ["operator-groups-conflict", "olm-not-running"]);
 }
 
+#[test]
+fn csv_that_an_upgrade_replaces_may_prevent_resolution_for_a_while() {
+    let failed = "constraints not satisfiable: @existing/ns//gizmo.v1 and @existing/ns//gizmo.v2 originate from package gizmo, \
+                  clusterserviceversion gizmo.v1 exists and is not referenced by a subscription";
+    let problem = |replaces: &str, phase: &str| {
+        first(&snapshot(json!([
+            {
+                "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
+                "metadata": {"name": "gizmo", "namespace": "ns"}, "spec": {"name": "gizmo"},
+                "status": {
+                    "currentCSV": "gizmo.v2",
+                    "conditions": [{
+                        "type": "ResolutionFailed", "status": "True", "reason": "ConstraintsNotSatisfiable",
+                        "message": failed,
+                    }],
+                },
+            },
+            {
+                "apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
+                "metadata": {"name": "group", "namespace": "ns"}, "spec": {},
+            },
+            {
+                "apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
+                "metadata": {"name": "gizmo.v2", "namespace": "ns"}, "spec": {"replaces": replaces},
+                "status": {"phase": phase},
+            },
+        ])))
+    };
+    let found = problem("gizmo.v1", "Installing");
+    assert_eq!((found.reason, found.patience, found.symptom), ("resolution-failed", 120, true));
+    let found = problem("gizmo.v0", "Installing");
+    assert_eq!((found.reason, found.patience, found.symptom), ("resolution-failed", 8, false));
+}
+
 /// The cases of `e2e/tests/run_bundle.rs`, recorded when `run bundle` ended.
 #[test]
 fn the_problems_of_recorded_objects() {

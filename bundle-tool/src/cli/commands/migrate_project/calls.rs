@@ -316,7 +316,7 @@ impl Context<'_> {
                 } else if !self.is_continuous(call, &line) {
                     Outcome::Adapter("a redirection separates the words of the command".to_owned())
                 } else if line.command == GENERATE_BUNDLE && appends_to_bundle(&self.files[call.file].text) {
-                    let reason = "the file appends to annotations.yaml or bundle.Dockerfile, and `generate bundle` keeps what is appended";
+                    let reason = "the file appends to annotations.yaml or bundle.Dockerfile, or edits them with `sed`, and `generate bundle` keeps the changes";
                     Outcome::Adapter(reason.to_owned())
                 } else {
                     Outcome::Native(line)
@@ -382,14 +382,20 @@ fn is_space_char(char: char) -> bool {
     char.is_whitespace() || char == '\\'
 }
 
-/// Returns whether a script or a recipe appends to the metadata or the Dockerfile of a bundle after it was generated. operator-sdk
-/// generates these files again from nothing; the native command keeps what they contain, so the lines would accumulate.
+/// Returns whether a script or a recipe appends to the metadata or the Dockerfile of a bundle after it was generated, or edits them
+/// with `sed`. operator-sdk generates these files again from nothing; the native command keeps what they contain, so the lines would
+/// accumulate.
 fn appends_to_bundle(text: &str) -> bool {
-    text.lines().any(|line| {
-        let target = line.split_once(">>").or_else(|| line.split_once("tee -a")).map(|(_, target)| target);
-        target.is_some_and(|target| {
-            target.contains("annotations.yaml") || target.contains("bundle") && target.contains("Dockerfile")
-        })
+    let is_of_bundle = |target: &str| {
+        target.contains("annotations.yaml") || target.contains("bundle") && target.contains("Dockerfile")
+    };
+    let joined = text.replace("\\\n", " ");
+    joined.lines().any(|line| {
+        let appended = line.split_once(">>").or_else(|| line.split_once("tee -a"));
+        let edited = line.split_once("sed ").filter(|(_, rest)| {
+            rest.split_whitespace().any(|word| word.starts_with("-i") || word.starts_with("--in-place"))
+        });
+        [appended, edited].into_iter().flatten().any(|(_, target)| is_of_bundle(target))
     })
 }
 

@@ -145,13 +145,10 @@ pub(crate) fn convert(matches: &Matches) -> Result<Status> {
     };
     let failed = || format!("converting {path}");
     let bytes = read_input(path).with_context(failed)?;
-    // opm converts YAML to JSON, which sorts keys; JSON is kept as it is.
-    let is_yaml = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{');
     let source = Source { name: path.into(), content: Content::Bytes(bytes) };
     let mut blobs = convert_template::blobs(vec![source], path).with_context(failed)?;
-    if is_yaml {
-        blobs.iter_mut().for_each(Json::sort_all_objects);
-    }
+    // opm reads each blob into a map, whose keys it writes in alphabetical order.
+    blobs.iter_mut().for_each(Json::sort_all_objects);
     let text = output.template(&convert_template::template(kind, blobs))?;
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
