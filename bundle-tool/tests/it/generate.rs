@@ -201,6 +201,24 @@ fn omitted_objects_are_reported() {
 }
 
 #[test]
+fn permissions_that_are_dropped_fail_if_strict() {
+    let project = lake();
+    project.write(
+        "in/rbac.yaml",
+        &RBAC.replace("kind: ClusterRole, name: lake-operator", "kind: ClusterRole, name: cluster-admin"),
+    );
+    let notes = stderr(&project.run(&[]).success());
+    assert!(
+        notes.contains("binds service account `lake-operator` to ClusterRole `cluster-admin`"),
+        "{notes}"
+    );
+    fs::remove_dir_all(project.path("bundle")).unwrap();
+    let strict = project.run(&["--strict"]).code(1);
+    assert!(stderr(&strict).contains("nothing was written"), "{}", stderr(&strict));
+    assert!(!project.path("bundle").exists());
+}
+
+#[test]
 fn bad_input_is_reported_and_nothing_is_written() {
     let long =
         DEPLOYMENT.replace("lake-operator, namespace", "lake-operator, annotations: {a: b}, namespace");
