@@ -229,7 +229,7 @@ fn bad_input_is_reported_and_nothing_is_written() {
     };
     let two = format!("{}---\n{}", csv("lake-operator.v1.0.0"), csv("lake-operator.v2.0.0"));
     let cases: [(&str, &str, &[&str], &str); 11] = [
-        ("in/x.yaml", "a: [\n", &[], "in/x.yaml:2:1: invalid YAML"),
+        ("in/x.yaml", "a: [\n", &[], "in/x.yaml:1:4: invalid YAML"),
         (
             "in/x.yaml",
             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '{{ .Release.Name }}'\n",
