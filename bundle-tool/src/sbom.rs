@@ -16,7 +16,7 @@ pub const CYCLONE_DX: &str = "application/vnd.cyclonedx+json";
 #[non_exhaustive]
 pub enum Error {
     /// The file is not TOML, or has no packages as Cargo writes them.
-    #[error("not a Cargo.lock: {message} at line {line}, column {column}")]
+    #[error("invalid Cargo.lock: {message} at line {line}, column {column}")]
     Syntax {
         /// The line, from 1.
         line: usize,
@@ -88,7 +88,7 @@ pub fn from_cargo_lock(text: &str, name: &str, created: &str) -> Result<Vec<u8>,
         Error::Syntax {
             line: before.matches('\n').count() + 1,
             column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
-            message: error.message().to_owned(),
+            message: kube_yaml::text::without_serde_terms(error.message()),
         }
     })?;
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -225,10 +225,10 @@ source = "git+https://example.com/forked?rev=1#1"
     #[test]
     fn what_is_not_a_lock_file_is_an_error() {
         let error = |text: &str| from_cargo_lock(text, "x", "x").unwrap_err().to_string();
-        assert_eq!(error("version = 9"), "not a Cargo.lock: missing field `package` at line 1, column 1");
-        let expected = "not a Cargo.lock: invalid type: integer `1`, expected a string at line 2, column 8";
+        assert_eq!(error("version = 9"), "invalid Cargo.lock: missing field `package` at line 1, column 1");
+        let expected = "invalid Cargo.lock: expected a string, found integer `1` at line 2, column 8";
         assert_eq!(error("[[package]]\nname = 1"), expected);
-        assert!(error("{}").starts_with("not a Cargo.lock: "));
+        assert!(error("{}").starts_with("invalid Cargo.lock: "));
         let dangling = "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\ndependencies = [\"b\"]";
         assert_eq!(error(dangling), "`a` depends on `b`, which the file does not contain");
     }

@@ -101,9 +101,9 @@ mod tests {
         for (text, expected) in [
             ("a = 1\n", "1:1: unknown field `a`, expected one of"),
             ("\n[rules]\nx = \"off\"\n", "3:5: unknown level `off`: must be `allow`, `warn` or `deny`"),
-            ("\n[rules]\nx = 3\n", "3:5: invalid type: integer `3`, expected a string"),
-            ("suites = \"x\"\n", "1:10: invalid type: string \"x\", expected a list"),
-            ("profile = []\n", "1:11: invalid type: list, expected a string"),
+            ("\n[rules]\nx = 3\n", "3:5: expected a string, found integer `3`"),
+            ("suites = \"x\"\n", "1:10: expected a list, found string \"x\""),
+            ("profile = []\n", "1:11: expected a string, found a list"),
             ("[[ignore]]\nrule = \"x\"\n", "1:1: missing field `reason`"),
             ("[[ignore]]\nrule = \"x\"\nreason = \" \"\n", "1:1: missing reason to ignore `x`"),
             ("a =\n", "1:4: "),

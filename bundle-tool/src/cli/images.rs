@@ -37,7 +37,7 @@ pub(crate) struct RegistryArgs {
     /// Use plain HTTP for registries on this machine, or for HOST:PORT (repeatable)
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     plain_http: Vec<String>,
-    /// Time limit for all network access, for example 90s or 1h
+    /// Time limit for all network access, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
     timeout: Option<Duration>,
     /// Time limit for a request that makes no progress

@@ -228,7 +228,7 @@ fn commands_that_use_a_bundle_refuse_a_manifest_that_is_not_valid_yaml() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
         assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
-        assert!(error.contains(": manifests/role.yaml:3:1: invalid YAML: "), "{arguments:?}: {error}");
+        assert!(error.contains(": manifests/role.yaml:2:8: invalid YAML: "), "{arguments:?}: {error}");
     }
     let catalog = fs::read_to_string(dir.path().join("catalog/catalog.yaml")).unwrap();
     assert!(!catalog.contains("olm.bundle"), "{catalog}");

@@ -334,6 +334,22 @@ fn channel(entries: &[(&str, &str)], deprecated: &[&str]) -> String {
 }
 
 #[test]
+fn graph_of_olm_v1_has_the_edges_of_explain_upgrade() {
+    // OLM v1 prefers the installed version to a lower one, and OLM v0 follows the edge.
+    let dir = tempfile::tempdir().unwrap();
+    let rebuilt = [("1.0.0", ""), ("1.0.0-2", ", replaces: gizmo.v1.0.0")];
+    std::fs::write(dir.path().join("c.yaml"), channel(&rebuilt, &[])).unwrap();
+    let graph = |olm: &str| {
+        let arguments =
+            ["catalog", "graph", "c.yaml", "--output", "svg", "--installed", "gizmo.v1.0.0", "--olm", olm];
+        crate::support::run(dir.path(), &arguments).stdout
+    };
+    let (v0, v1) = (graph("v0"), graph("v1"));
+    assert!(v0.contains(r#"class="path""#), "{v0}");
+    assert!(v1.contains("gizmo.v1.0.0-2") && !v1.contains(r#"class="path""#), "{v1}");
+}
+
+#[test]
 fn olm_v1_keeps_an_installed_version_that_is_preferred() {
     let explained = |entries: &[(&str, &str)], deprecated: &[&str], from: &str| {
         let dir = tempfile::tempdir().unwrap();

@@ -517,6 +517,31 @@ fn added_dependencies_are_listed_and_break() {
 }
 
 #[test]
+fn package_channels_and_maximum_openshift_version_are_compared() {
+    let csv = csv("gizmo.v1", "a", 1, "");
+    let annotations = |package: &str, channels: &str| {
+        format!(
+            "annotations:\n  operators.operatorframework.io.bundle.package.v1: {package}\n  \
+             operators.operatorframework.io.bundle.channels.v1: {channels}\n"
+        )
+    };
+    let (annotations, fast) = (annotations("gizmo", "stable"), annotations("gizmo", "stable,fast"));
+    let properties = "properties:\n- {type: olm.maxOpenShiftVersion, value: \"4.20\"}\n";
+    let old = [("manifests/csv.yaml", csv.as_str()), ("metadata/annotations.yaml", annotations.as_str())];
+    let new =
+        [old[0], ("metadata/annotations.yaml", fast.as_str()), ("metadata/properties.yaml", properties)];
+    let (code, out, err) = compared(&old, &new, &[]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let expected = "\ncatalog metadata\n  + channel `fast`\n  + maximum OpenShift version 4.20\n";
+    assert!(out.contains(expected), "{out}");
+    let renamed = fast.replace("gizmo", "widget");
+    let (code, out, err) = compared(&old, &[old[0], ("metadata/annotations.yaml", renamed.as_str())], &[]);
+    assert_eq!(code, Some(1), "{out}{err}");
+    assert!(out.contains("\npackage\n  `gizmo` -> `widget` (OLM takes it for another operator"), "{out}");
+    assert!(out.ends_with(", package changed\n"), "{out}");
+}
+
+#[test]
 fn missing_upgrade_edge_is_shown() {
     let old = csv("gizmo.v1", "a", 1, "");
     let path = "manifests/csv.yaml";

@@ -98,3 +98,98 @@ fn error_of_an_added_bundle_points_into_the_bundle() {
     assert!(!said.contains("catalog/"), "{said}");
     assert!(!directory.path().join("catalog").exists(), "nothing is written");
 }
+
+#[test]
+fn invalid_result_of_a_template_names_the_entry_of_the_template() {
+    let directory = tempfile::tempdir().unwrap();
+    copy_bundle(directory.path().join("bundle"));
+    let template = "schema: olm.template.basic\nentries:\n- schema: olm.package\n  name: gizmo-operator\n  \
+                    defaultChannel: fast\n- schema: olm.channel\n  package: gizmo-operator\n  name: fast\n  entries:\n  \
+                    - name: gizmo-operator.v9.9.9\n- schema: olm.bundle\n  image: quay.io/example/gizmo-bundle:v9.9.9\n";
+    fs::write(directory.path().join("t.yaml"), template).unwrap();
+    let bundle = "quay.io/example/gizmo-bundle:v9.9.9=bundle";
+    let failed = run(directory.path(), &["catalog", "template", "t.yaml", "--bundle", bundle]);
+    let said = format!("{}{}", failed.stdout, failed.stderr);
+    assert_eq!(failed.status, Some(1), "{said}");
+    assert!(said.contains("t.yaml:10:"), "{said}");
+    assert!(said.contains("quay.io/example/gizmo-bundle:v9.9.9"), "{said}");
+}
+
+#[test]
+fn catalog_image_without_its_label_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    copy_bundle(directory.path().join("bundle"));
+    let add = ["catalog", "add", "c", "bundle", "--image", "quay.io/example/gizmo-bundle:v1"];
+    assert_eq!(run(directory.path(), &add).status, Some(0));
+    let file = "c/gizmo-operator/catalog.yaml=/configs/gizmo-operator/catalog.yaml";
+    let push = ["push", "image", "example.com/c:v1", file, "--platform", "linux/amd64", "--to", "oci:image"];
+    let pushed = run(directory.path(), &push);
+    assert_eq!(pushed.status, Some(0), "{}", pushed.stderr);
+    for command in [&["catalog", "validate"][..], &["catalog", "graph"], &["render"]] {
+        let failed = run(directory.path(), &[command, &["oci:image"]].concat());
+        let said = format!("{}{}", failed.stdout, failed.stderr);
+        assert_eq!(failed.status, Some(2), "{command:?}: {said}");
+        assert!(said.contains("operators.operatorframework.io.index.configs.v1"), "{command:?}: {said}");
+    }
+}
+
+#[test]
+fn accidents_are_named_by_every_command_that_reads_yaml() {
+    let directory = tempfile::tempdir().unwrap();
+    let bundle = copy_bundle(directory.path().join("bundle"));
+    let conflict = "a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> other\n";
+    fs::write(bundle.join("manifests/settings.yaml"), conflict).unwrap();
+    for (name, text) in [("in/a.yaml", conflict), ("catalog/a.yaml", conflict)] {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    for arguments in [
+        &["validate", "bundle"][..],
+        &["catalog", "validate", "catalog"],
+        &["render", "catalog"],
+        &["generate", "bundle", "--input-dir", "in", "--package", "a", "--version", "1.0.0"],
+        &["push", "bundle", "bundle", "example.com/a:v1", "--to", "oci:new", "--no-validate"],
+        &["diff", "in", "in"],
+    ] {
+        let failed = run(directory.path(), arguments);
+        let said = format!("{}{}", failed.stdout, failed.stderr);
+        assert_ne!(failed.status, Some(0), "{arguments:?}: {said}");
+        assert!(said.contains(":2:1"), "{arguments:?}: {said}");
+        assert!(said.contains("unresolved merge conflict"), "{arguments:?}: {said}");
+        assert!(said.contains("resolve the conflict"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn temporary_paths_are_in_no_message() {
+    let directory = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
+    copy_bundle(directory.path().join("bundle"));
+    fs::create_dir_all(directory.path().join("project")).unwrap();
+    fs::write(directory.path().join("project/Makefile"), "VERSION ?= 1.2.3\n").unwrap();
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: lake}\nspec: {selector: {}, template: {}}\n\
+                      ---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\n";
+    fs::create_dir_all(directory.path().join("project/config/default")).unwrap();
+    fs::write(directory.path().join("project/config/default/a.yaml"), deployment).unwrap();
+    fs::write(directory.path().join("broken.tar"), "no archive").unwrap();
+    for arguments in [
+        &["init", "--from", "project"][..],
+        &["render", "oci-archive:broken.tar"],
+        &["validate", "oci-archive:broken.tar"],
+        &["copy", "oci-archive:broken.tar", "oci:new"],
+        &["catalog", "add", "catalog", "bundle", "--image", "x y"],
+        &["render", "bundle", "--image", "x y"],
+    ] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+            .current_dir(directory.path())
+            .env("TMPDIR", temporary.path())
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        let paths = [temporary.path(), directory.path()].map(|path| path.display().to_string());
+        assert!(!paths.iter().any(|path| said.contains(path)), "{arguments:?}: {said}");
+        assert!(!said.contains(".tmp"), "{arguments:?}: {said}");
+    }
+}

@@ -201,6 +201,24 @@ fn omitted_objects_are_reported() {
 }
 
 #[test]
+fn permissions_that_are_dropped_fail_if_strict() {
+    let project = lake();
+    project.write(
+        "in/rbac.yaml",
+        &RBAC.replace("kind: ClusterRole, name: lake-operator", "kind: ClusterRole, name: cluster-admin"),
+    );
+    let notes = stderr(&project.run(&[]).success());
+    assert!(
+        notes.contains("binds service account `lake-operator` to ClusterRole `cluster-admin`"),
+        "{notes}"
+    );
+    fs::remove_dir_all(project.path("bundle")).unwrap();
+    let strict = project.run(&["--strict"]).code(1);
+    assert!(stderr(&strict).contains("nothing was written"), "{}", stderr(&strict));
+    assert!(!project.path("bundle").exists());
+}
+
+#[test]
 fn bad_input_is_reported_and_nothing_is_written() {
     let long =
         DEPLOYMENT.replace("lake-operator, namespace", "lake-operator, annotations: {a: b}, namespace");
@@ -211,7 +229,7 @@ fn bad_input_is_reported_and_nothing_is_written() {
     };
     let two = format!("{}---\n{}", csv("lake-operator.v1.0.0"), csv("lake-operator.v2.0.0"));
     let cases: [(&str, &str, &[&str], &str); 11] = [
-        ("in/x.yaml", "a: [\n", &[], "in/x.yaml:2:1: invalid YAML"),
+        ("in/x.yaml", "a: [\n", &[], "in/x.yaml:1:4: invalid YAML"),
         (
             "in/x.yaml",
             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '{{ .Release.Name }}'\n",

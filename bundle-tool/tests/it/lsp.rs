@@ -546,6 +546,10 @@ fn invalid_messages_are_answered_and_the_server_continues() {
         let answer = client.receive();
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(code)), "{answer}");
     }
+    // More values than a message may have are counted before they take memory.
+    client.send_body(&format!("{{\"id\": [{}0]}}", "0,".repeat(4 << 20)));
+    let answer = client.receive();
+    assert_eq!(answer["error"]["code"], -32700, "{answer}");
     client.notify("$/unknown", &Value::Null);
     client.notify(
         "textDocument/didChange",

@@ -12,6 +12,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod accident;
 mod case_insensitive;
 mod decode;
 pub mod edit;

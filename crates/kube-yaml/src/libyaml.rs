@@ -64,13 +64,19 @@ impl BufRead for Chunks<'_> {
 }
 
 pub(crate) fn syntax_error(error: &libyaml_safer::Error) -> SyntaxError {
+    if error.problem() == "found unexpected end of stream"
+        && error.context().is_some_and(|context| context.contains("quoted scalar"))
+    {
+        let start = error.context_mark().map_or(Position::START, position);
+        return SyntaxError::new("quoted value is never closed", start);
+    }
     let context = error.context().filter(|context| !context.is_empty());
     let problem = match error.problem() {
         "" => "unexpected end of the text",
         problem => problem,
     };
     let message = context.map_or_else(|| problem.to_owned(), |context| format!("{problem} {context}"));
-    SyntaxError { message, position: error.problem_mark().map_or(Position::START, position) }
+    SyntaxError::new(message, error.problem_mark().map_or(Position::START, position))
 }
 
 /// Returns the text in UTF-8: as YAML has it, one that begins with a byte order mark may be in UTF-16.
@@ -96,10 +102,7 @@ pub(crate) fn utf8(text: &[u8]) -> Result<Cow<'_, [u8]>, SyntaxError> {
 }
 
 fn invalid(encoding: &str, offset: usize, before: &[u8]) -> SyntaxError {
-    SyntaxError {
-        message: format!("invalid {encoding} at byte offset {offset}"),
-        position: Position::behind(before),
-    }
+    SyntaxError::new(format!("invalid {encoding} at byte offset {offset}"), Position::behind(before))
 }
 
 const BLOCK: usize = 256;
@@ -132,7 +135,7 @@ pub(crate) fn check_characters(text: &[u8]) -> Result<(), SyntaxError> {
             if char == '\0' && offset < 2 { "; a file in UTF-16 needs a byte order mark" } else { "" };
         let code = u32::from(char);
         let message = format!("control character U+{code:04X} at byte offset {offset}{utf16}");
-        return Err(SyntaxError { message, position: Position::behind(&text[..offset]) });
+        return Err(SyntaxError::new(message, Position::behind(&text[..offset])));
     }
     let end = plain.len() + valid.len();
     if is_valid { Ok(()) } else { Err(invalid("UTF-8", end, &text[..end])) }
@@ -158,7 +161,7 @@ impl Depth {
             return Ok(());
         }
         let position = position(token.start_mark);
-        Err(SyntaxError { message: format!("nested deeper than {MAX_DEPTH} levels"), position })
+        Err(SyntaxError::new(format!("nested deeper than {MAX_DEPTH} levels"), position))
     }
 }
 
@@ -190,7 +193,7 @@ pub(crate) fn excessive_directives(text: &[u8]) -> Option<(usize, SyntaxError)> 
                 } else {
                     continue;
                 };
-                return Some((start, SyntaxError { message, position: position(token.start_mark) }));
+                return Some((start, SyntaxError::new(message, position(token.start_mark))));
             }
             TokenData::VersionDirective { .. } => {}
             _ => count = 0,
@@ -217,7 +220,7 @@ pub(crate) fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
         }
     }
     let message = format!("more than {MAX_VERBATIM} tags `!<…>` that contain `!` and `,`");
-    Some((0, SyntaxError { message, position: Position::START }))
+    Some((0, SyntaxError::new(message, Position::START)))
 }
 
 /// How many verbatim tags with what may be a tag before a comma in them are read, each of which needs another scan.
@@ -274,7 +277,7 @@ fn scan_with_spaces(text: &[u8], ends: &[usize]) -> Scanned {
                 let message =
                     "did not find expected whitespace or line break while scanning a tag".to_owned();
                 let position = Position::behind(&text[..unspaced(token.start_mark)]);
-                return Scanned::Invalid(end, SyntaxError { message, position });
+                return Scanned::Invalid(end, SyntaxError::new(message, position));
             }
             _ => {}
         }

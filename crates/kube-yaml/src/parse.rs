@@ -14,7 +14,7 @@ pub use crate::tree_builder::{
     Aliased, MAX_ALIASED_BYTES, MAX_ALIASED_VALUES, MAX_DEPTH, MAX_DEPTH_SUM, MAX_DOCUMENTS, MAX_VALUES,
 };
 use crate::{Position, SyntaxError, Tree};
-use crate::{fast_path, json_text, stream};
+use crate::{accident, fast_path, json_text, stream};
 
 /// What a text contains: the documents that could be read and, where reading stopped early, why.
 #[derive(Debug)]
@@ -42,9 +42,15 @@ pub enum First {
     Unreadable,
 }
 
-/// Parses all documents of a text. Empty documents (nothing, or comments alone) are omitted.
+/// Parses all documents of a text. Empty documents (nothing, or comments alone) are omitted. An error names the accident that
+/// is its usual cause, such as a merge conflict or a tab, and otherwise what the parser expected.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed {
+    let parsed = parse_text(text);
+    Parsed { error: parsed.error.map(|error| accident::explain(text, error)), ..parsed }
+}
+
+fn parse_text(text: &[u8]) -> Parsed {
     let unreadable = |wrong, json_only| Parsed {
         documents: Vec::new(),
         error: Some(wrong),
@@ -114,7 +120,7 @@ fn first_chunk(text: &[u8]) -> Result<usize, SyntaxError> {
         }
         let line = u32::try_from(text[..start].split(|&byte| byte == b'\n').count()).unwrap_or(u32::MAX);
         let message = "only a comment is allowed after the document separator `---`".to_owned();
-        Err(SyntaxError { message, position: Position { line, column: 4 } })
+        Err(SyntaxError::new(message, Position { line, column: 4 }))
     };
     if text.trim_ascii_start().starts_with(b"{") {
         // JSON, which may not be cut.

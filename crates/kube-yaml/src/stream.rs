@@ -45,7 +45,7 @@ fn read_stream(parser: &mut Events<'_>, text: &[u8], read: &mut Documents) -> Re
                 }
                 if read.trees.len() >= MAX_DOCUMENTS {
                     let message = format!("more than {MAX_DOCUMENTS} documents");
-                    return Err(SyntaxError { message, position: tree.root().position() });
+                    return Err(SyntaxError::new(message, tree.root().position()));
                 }
                 read.trees.push(tree);
             }
@@ -119,7 +119,7 @@ impl Stream<'_> {
         while let Some(byte) = written.next() {
             if *byte == b'\\' && written.next() == Some(&b'/') {
                 let message = "found unknown escape character `\\/`".to_owned();
-                return Err(SyntaxError { message, position: position(start) });
+                return Err(SyntaxError::new(message, position(start)));
             }
         }
         Ok(())

@@ -100,10 +100,22 @@ pub fn joined(error: &(dyn Error + 'static), message: &dyn Fn(&(dyn Error + 'sta
 pub fn without_serde_terms(message: &str) -> String {
     let message = message
         .replace("expected a sequence", "expected a list")
-        .replace("invalid type: sequence", "invalid type: list");
-    let Some((before, after)) = message.split_once("expected struct ") else { return message };
-    let name = after.find(char::is_whitespace).unwrap_or(after.len());
-    format!("{before}expected a map{}", &after[name..])
+        .replace("invalid type: sequence", "invalid type: a list")
+        .replace("invalid type: map", "invalid type: a map");
+    let message = match message.split_once("expected struct ") {
+        Some((before, after)) => {
+            let name = after.find(char::is_whitespace).unwrap_or(after.len());
+            format!("{before}expected a map{}", &after[name..])
+        }
+        None => message,
+    };
+    let types = message.split_once("invalid type: ");
+    let Some((before, found, expected)) = types.and_then(|(before, types)| {
+        types.rsplit_once(", expected ").map(|(found, expected)| (before, found, expected))
+    }) else {
+        return message;
+    };
+    format!("{before}expected {expected}, found {found}")
 }
 
 /// Returns `text` with every character escaped that a terminal or a log obeys instead of showing it: control characters
@@ -341,12 +353,9 @@ mod tests {
     #[test]
     fn terms_of_serde_are_replaced() {
         for (text, expected) in [
-            ("invalid type: sequence, expected a string", "invalid type: list, expected a string"),
-            (
-                "invalid type: string \"x\", expected a sequence",
-                "invalid type: string \"x\", expected a list",
-            ),
-            ("invalid type: integer `3`, expected struct Entry", "invalid type: integer `3`, expected a map"),
+            ("invalid type: sequence, expected a string", "expected a string, found a list"),
+            ("invalid type: string \"x\", expected a sequence", "expected a list, found string \"x\""),
+            ("invalid type: integer `3`, expected struct Entry", "expected a map, found integer `3`"),
             ("missing field `reason`", "missing field `reason`"),
         ] {
             assert_eq!(without_serde_terms(text), expected);

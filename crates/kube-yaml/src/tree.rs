@@ -1,5 +1,6 @@
 //! One YAML document as an arena of nodes: 32 bytes a node, no allocation for each, aliases shared instead of copied.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -16,8 +17,27 @@ use crate::scalar_offsets::{Style, position_within};
 pub struct SyntaxError {
     /// The message, without the position.
     pub message: String,
-    /// The position where parsing stopped.
+    /// The position of the cause if it is known, and otherwise where parsing stopped.
     pub position: Position,
+    /// What to do about it, if the cause is one of the usual accidents.
+    pub help: Option<&'static str>,
+}
+
+impl SyntaxError {
+    /// Returns an error whose cause is not known.
+    #[must_use]
+    pub fn new(message: impl Into<String>, position: Position) -> Self {
+        Self { message: message.into(), position, help: None }
+    }
+
+    /// Returns the message, followed by what to do about it if that is known.
+    #[must_use]
+    pub fn with_help(&self) -> Cow<'_, str> {
+        match self.help {
+            Some(help) => format!("{}; {help}", self.message).into(),
+            None => self.message.as_str().into(),
+        }
+    }
 }
 
 /// The number of a node within its [`Tree`].

@@ -270,7 +270,7 @@ impl<'t> Document<'t> {
         position: Position,
     ) -> Result<(), SyntaxError> {
         if self.open.len() >= MAX_DEPTH {
-            return Err(SyntaxError { message: format!("nested deeper than {MAX_DEPTH} levels"), position });
+            return Err(SyntaxError::new(format!("nested deeper than {MAX_DEPTH} levels"), position));
         }
         self.count(position)?;
         let decoded_before = self.decoded;
@@ -292,10 +292,7 @@ impl<'t> Document<'t> {
     /// Closes the innermost collection; returns its node.
     pub(crate) fn end(&mut self) -> Result<NodeId, SyntaxError> {
         let Some(open) = self.open.pop() else {
-            return Err(SyntaxError {
-                message: "unexpected end of a collection".to_owned(),
-                position: Position::START,
-            });
+            return Err(SyntaxError::new("unexpected end of a collection".to_owned(), Position::START));
         };
         if !open.merges.is_empty() {
             let merged = self.merge(&open)?;
@@ -329,7 +326,7 @@ impl<'t> Document<'t> {
     /// Counts one more value that takes memory.
     fn count_value(&mut self, position: Position) -> Result<(), SyntaxError> {
         let depth = self.open.len() as u64;
-        self.counts.add_value(depth).map_err(|message| SyntaxError { message, position })
+        self.counts.add_value(depth).map_err(|message| SyntaxError::new(message, position))
     }
 
     /// Returns the mapping's entries with those of its merge keys in their place; later ones count, as in go-yaml v2.
@@ -344,9 +341,11 @@ impl<'t> Document<'t> {
                 continue;
             }
             let merged = self.builder.value(value);
-            let wrong = || SyntaxError {
-                message: "map merge requires map or sequence of maps as the value".to_owned(),
-                position: merged.position(),
+            let wrong = || {
+                SyntaxError::new(
+                    "map merge requires map or sequence of maps as the value".to_owned(),
+                    merged.position(),
+                )
             };
             match merged.kind() {
                 Kind::Object => entries.extend_from_slice(self.builder.children(value)),
@@ -369,7 +368,7 @@ impl<'t> Document<'t> {
             let key = self.builder.value(pair[0]);
             if matches!(key.kind(), Kind::Array | Kind::Object | Kind::Null) {
                 let message = format!("invalid key: expected a string, found {}", key.kind());
-                return Err(SyntaxError { message, position: key.position() });
+                return Err(SyntaxError::new(message, key.position()));
             }
         }
         Ok(())
@@ -381,21 +380,21 @@ impl<'t> Document<'t> {
             Some(&Anchor::Done { node, size, bytes }) => (node, size, bytes),
             Some(Anchor::Open(_)) => {
                 let message = format!("anchor `{}` contains itself", excerpt(name));
-                return Err(SyntaxError { message, position });
+                return Err(SyntaxError::new(message, position));
             }
             None => {
                 let message = format!("unknown anchor `{}`", excerpt(name));
-                return Err(SyntaxError { message, position });
+                return Err(SyntaxError::new(message, position));
             }
         };
         self.decoded += size + 1;
         self.aliased += size;
         self.bytes += bytes;
         if self.is_bomb() {
-            return Err(SyntaxError { message: "document contains excessive aliasing".to_owned(), position });
+            return Err(SyntaxError::new("document contains excessive aliasing".to_owned(), position));
         }
         let more = Aliased { values: size, bytes };
-        self.counts.aliased.add(more).map_err(|message| SyntaxError { message, position })?;
+        self.counts.aliased.add(more).map_err(|message| SyntaxError::new(message, position))?;
         self.count_value(position)?;
         Ok(self.builder.alias(node, position))
     }
@@ -424,10 +423,8 @@ impl<'t> Document<'t> {
         position: Position,
     ) -> Result<NodeId, SyntaxError> {
         let tag = tag.map(|tag| tag.strip_prefix("tag:yaml.org,2002:").unwrap_or(tag));
-        let fail = |kind: &str| SyntaxError {
-            message: format!("cannot decode `{}` as !!{kind}", excerpt(text)),
-            position,
-        };
+        let fail =
+            |kind: &str| SyntaxError::new(format!("cannot decode `{}` as !!{kind}", excerpt(text)), position);
         let value = match tag {
             None if plain => resolve(text),
             Some("binary") => {
@@ -459,7 +456,7 @@ impl<'t> Document<'t> {
             Some(_) | None => Scalar::String,
         };
         if self.at_key()
-            && let Some(key) = key_text(value).map_err(|message| SyntaxError { message, position })?
+            && let Some(key) = key_text(value).map_err(|message| SyntaxError::new(message, position))?
         {
             return Ok(self.builder.scalar(&key, Scalar::String, position));
         }
@@ -467,7 +464,7 @@ impl<'t> Document<'t> {
             && !number.is_finite()
         {
             let message = format!("invalid number `{text}`: JSON has no such number");
-            return Err(SyntaxError { message, position });
+            return Err(SyntaxError::new(message, position));
         }
         Ok(self.builder.scalar(text, value, position))
     }

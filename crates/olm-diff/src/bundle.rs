@@ -131,18 +131,30 @@ impl Dependencies {
         if let Some((_, entries)) = bundle.metadata_list("dependencies") {
             found.extend(list(&entries.to_json()).filter_map(|entry| requirement(entry, true)));
         }
-        if let Some((_, entries)) = bundle.metadata_list("properties") {
-            found.extend(list(&entries.to_json()).filter_map(|entry| requirement(entry, false)));
-        }
-        let annotation = bundle
-            .csv()
-            .and_then(|csv| csv.root.dig(&["metadata", "annotations", "operatorframework.io/properties"]))
-            .and_then(kube_yaml::Value::as_str)
-            .and_then(|text| kube_yaml::json::from_str::<Value>(text).ok())
-            .unwrap_or_default();
-        found.extend(list(&annotation["properties"]).filter_map(|entry| requirement(entry, false)));
+        found.extend(properties(bundle).iter().filter_map(|entry| requirement(entry, false)));
         Self(found)
     }
+}
+
+/// Returns the properties in `properties.yaml` and in the CSV's annotations `operatorframework.io/properties` and `olm.properties`.
+fn properties(bundle: &Bundle) -> Vec<Value> {
+    let annotation = |name: &str| {
+        let csv = bundle.csv()?;
+        let text = csv.root.dig(&["metadata", "annotations", name]).and_then(kube_yaml::Value::as_str)?;
+        kube_yaml::json::from_str::<Value>(text).ok()
+    };
+    let file = bundle.metadata_list("properties").map(|(_, entries)| entries.to_json()).unwrap_or_default();
+    let stored = annotation("operatorframework.io/properties").unwrap_or_default();
+    let older = annotation("olm.properties").unwrap_or_default();
+    list(&file).chain(list(&stored["properties"])).chain(list(&older)).cloned().collect()
+}
+
+/// Returns the properties that limit where a bundle is installed, each as one line.
+pub(crate) fn limits(bundle: &Bundle) -> impl Iterator<Item = String> {
+    properties(bundle).into_iter().filter_map(|property| {
+        let is_limit = property["type"] == "olm.maxOpenShiftVersion";
+        is_limit.then(|| format!("maximum OpenShift version {}", string(&property["value"])))
+    })
 }
 
 /// Returns what an entry of `dependencies.yaml` or `properties.yaml` requires. As properties, `olm.package`, `olm.gvk` and

@@ -27,6 +27,11 @@ pub struct Difference {
     /// CRDs whose manifest configures conversion although a conversion webhook of the CSV converts them, sorted: conversion fails
     /// until OLM has replaced what the manifest configures.
     pub conversion_conflicts: Vec<String>,
+    /// The package, if it differs: OLM takes the new bundle for another operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<(String, String)>,
+    /// The channels of the bundle, and the properties that limit where it is installed, as lines.
+    pub catalog_metadata: Lists<String>,
     /// What `metadata/dependencies.yaml` and the bundle's properties require.
     pub dependencies: Lists<String>,
     /// Names of the Deployments.
@@ -81,7 +86,7 @@ impl CrdDifference {
 
 impl Difference {
     /// Whether the upgrade breaks something: a CRD's change, an immutable field, a dependency that is new, an install mode or a CRD
-    /// that is gone, an existing object.
+    /// that is gone, another package, an existing object.
     #[must_use]
     pub fn breaks(&self) -> bool {
         self.objects.as_ref().is_some_and(|objects| !objects.broken.is_empty())
@@ -91,6 +96,7 @@ impl Difference {
             || !self.required_apis.added.is_empty()
             || !self.install_modes.removed.is_empty()
             || !self.crd_names.removed.is_empty()
+            || self.package.is_some()
     }
 
     /// Whether OLM v1's CRD upgrade safety check rejects the upgrade.

@@ -96,6 +96,10 @@ pub fn compare(old: Version, mut new: Version, options: &Options) -> Difference 
     let crd_names = Lists::compare(&old.crds.into_keys().collect(), &new.crds.into_keys().collect());
     let immutable_fields = immutable::changes(&old.objects, &new.objects);
     let dependencies = Lists::compare(&old.dependencies.0, &new.dependencies.0);
+    let catalog_metadata = Lists::compare(&old.catalog_metadata, &new.catalog_metadata);
+    let packages = (old.package, new.package);
+    let is_named = !packages.0.is_empty() && !packages.1.is_empty();
+    let package = (is_named && packages.0 != packages.1).then_some(packages);
     let (old, new) = (old.summary, new.summary);
     let missing_edge =
         if old.name == new.name || old.name.is_empty() { None } else { new.edges.missing_from(&old) };
@@ -105,6 +109,8 @@ pub fn compare(old: Version, mut new: Version, options: &Options) -> Difference 
         crd_names,
         immutable_fields,
         conversion_conflicts,
+        package,
+        catalog_metadata,
         dependencies,
         deployments: Lists::compare(
             &deployments::names(&old.deployments),

@@ -144,6 +144,17 @@ pub fn sections(difference: &Difference, marks: [&str; 2]) -> Vec<Section> {
                 .collect(),
         ),
         ("upgrade edge", difference.missing_edge.iter().cloned().collect()),
+        (
+            "package",
+            difference
+                .package
+                .iter()
+                .map(|(old, new)| {
+                    format!("`{old}` -> `{new}` (OLM takes it for another operator and does not upgrade the old one)")
+                })
+                .collect(),
+        ),
+        ("catalog metadata", lines(&difference.catalog_metadata, marks)),
         ("custom resource definitions", lines(&difference.crd_names, marks)),
         ("install modes", lines(&difference.install_modes, marks)),
         ("dependencies", lines(&difference.dependencies, marks)),
@@ -195,6 +206,9 @@ pub fn summary(difference: &Difference) -> String {
     }
     if !difference.install_modes.removed.is_empty() {
         parts.push(plural(difference.install_modes.removed.len(), "install mode") + " removed");
+    }
+    if difference.package.is_some() {
+        parts.push("package changed".to_owned());
     }
     if let Some(objects) = &difference.objects {
         let mut part =

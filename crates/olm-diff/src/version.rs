@@ -1,14 +1,14 @@
 //! One version of an operator.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use super::bundle::{Dependencies, Summary, converted_crds};
+use super::bundle::{Dependencies, Summary, converted_crds, limits};
 use super::immutable;
 use kube_yaml::Value;
-use olm_model::Bundle;
 use olm_model::file::MANIFESTS;
+use olm_model::{Annotations, Bundle};
 
 /// The parts of one version of an operator that upgrades are compared by.
 #[derive(Debug)]
@@ -22,6 +22,10 @@ pub struct Version {
     pub(crate) objects: immutable::Objects,
     /// What `metadata/` requires.
     pub(crate) dependencies: Dependencies,
+    /// The package of a bundle; empty if it is not known.
+    pub(crate) package: String,
+    /// The channels of a bundle, and its properties that limit where it is installed, each as one line.
+    pub(crate) catalog_metadata: BTreeSet<String>,
     /// The size of the files in `manifests/`, in bytes; of a bundle.
     pub(crate) manifests_size: Option<u64>,
 }
@@ -33,7 +37,18 @@ impl Version {
         let manifests = bundle.files.iter().filter(|file| file.path.starts_with(MANIFESTS));
         let manifests_size = Some(manifests.map(|file| file.size).sum());
         let version = Self::of_objects(bundle.objects().map(|object| object.root));
-        Self { manifests_size, dependencies: Dependencies::new(bundle), ..version }
+        let annotations = bundle.annotations();
+        let package = annotations.as_ref().and_then(|annotations| annotations.get(Annotations::PACKAGE));
+        let channels = annotations.iter().flat_map(Annotations::channels);
+        let mut catalog_metadata: BTreeSet<_> = channels.map(|name| format!("channel `{name}`")).collect();
+        catalog_metadata.extend(limits(bundle));
+        Self {
+            manifests_size,
+            dependencies: Dependencies::new(bundle),
+            package: package.unwrap_or_default().to_owned(),
+            catalog_metadata,
+            ..version
+        }
     }
 
     /// Reads the parts from objects: CRDs, and the CSV if there is one. The last one of several with the same name wins.
@@ -66,6 +81,8 @@ impl Version {
             summary,
             objects: updated,
             dependencies: Dependencies::default(),
+            package: String::new(),
+            catalog_metadata: BTreeSet::new(),
             manifests_size: None,
         }
     }

@@ -48,6 +48,16 @@ pub enum Error {
          `kubectl kustomize config/manifests`"
     )]
     NoDeployment,
+    /// There is no Deployment, because its kind is misspelled.
+    #[error("{place}: unknown kind `{}`: did you mean `{meant}`?", .kind.escape_debug())]
+    Misspelled {
+        /// Where the object is.
+        place: SourceLocation,
+        /// The kind as it is written.
+        kind: String,
+        /// The kind that is likely to be meant.
+        meant: &'static str,
+    },
     /// The operator is not a Deployment.
     #[error(
         "{place}: {title} (apiVersion `{}`) cannot run the operator: OLM installs operators as Deployments of apiVersion \

@@ -13,6 +13,7 @@ use super::json::text;
 use super::report::{GenerateReport, ObjectOutcome, SourceLocation, SourceObject};
 use kube_yaml::{Kind, Value};
 use olm_model::Document;
+use olm_model::report::suggest::nearest;
 
 /// An object and its number in the [`GenerateReport`].
 #[derive(Debug, Clone)]
@@ -168,7 +169,9 @@ impl Collected {
             );
             return Ok(());
         }
-        if api_version == "v1" && kind == "List" {
+        // `List`, and as in kustomize every other kind of list.
+        let is_list = root.get("items").is_some_and(|items| items.kind() == Kind::Array);
+        if (api_version == "v1" && kind == "List") || (kind.ends_with("List") && is_list) {
             for item in root.get("items").into_iter().flat_map(Value::items) {
                 self.document(file, item, report)?;
             }
@@ -263,7 +266,14 @@ impl Collected {
                     title: report.title(workload.source),
                     api_version: workload.api_version().to_owned(),
                 },
-                None => Error::NoDeployment,
+                None => match self.others.iter().find(|item| meant(item) == Some("Deployment")) {
+                    Some(item) => Error::Misspelled {
+                        place: report.place(item.source),
+                        kind: item.kind().to_owned(),
+                        meant: "Deployment",
+                    },
+                    None => Error::NoDeployment,
+                },
             });
         }
         let unique = |kind: &'static str, items: &[Item]| {
@@ -285,6 +295,26 @@ impl Collected {
         }
         unique("scorecard Configuration", &self.scorecards)
     }
+}
+
+/// The kinds that a bundle is generated from, by their API group.
+const KINDS: [(&str, &[&str]); 6] = [
+    ("", &["ConfigMap", "Secret", "Service", "ServiceAccount"]),
+    ("apps", &["Deployment"]),
+    ("rbac.authorization.k8s.io", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]),
+    ("apiextensions.k8s.io", &["CustomResourceDefinition"]),
+    ("admissionregistration.k8s.io", &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]),
+    ("operators.coreos.com", &["ClusterServiceVersion"]),
+];
+
+/// Returns the kind that an object's kind is likely a misspelling of.
+pub(crate) fn meant(item: &Item) -> Option<&'static str> {
+    let group = item.api_version().split_once('/').map_or("", |(group, _)| group);
+    let (_, kinds) = KINDS.iter().find(|(known, _)| *known == group)?;
+    if kinds.contains(&item.kind()) {
+        return None;
+    }
+    nearest(item.kind(), kinds.iter().copied())
 }
 
 impl KnownObjects {

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::certificates::Certificates;
 use super::error::Error;
-use super::input::{Collected, Item};
+use super::input::{Collected, Item, meant};
 use super::json::{entries, text};
 use super::rbac::Rbac;
 use super::report::{GenerateReport, ObjectOutcome};
@@ -116,6 +116,10 @@ fn omit(item: &Item, certificates: &Certificates<'_>, report: &mut GenerateRepor
                 ),
             );
         }
+    } else if let Some(meant) = meant(item) {
+        let reason = format!("unknown kind `{}`: did you mean `{meant}`?", item.kind());
+        report.warn(item.source, format!("{title} was omitted: {reason}"));
+        report.record(item.source, ObjectOutcome::Omitted(reason));
     } else {
         report.record(
             item.source,

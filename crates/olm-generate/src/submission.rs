@@ -43,10 +43,10 @@ pub enum SubmissionError {
     #[error("metadata/annotations.yaml has no valid package name")]
     NoPackage,
     /// The version is not valid, and so not the name of a directory.
-    #[error("invalid spec.version {0:?}: expected a semantic version such as 1.2.3")]
+    #[error("invalid spec.version `{0}`: expected a semantic version such as 1.2.3")]
     Version(String),
     /// A channel cannot be published by a semver template.
-    #[error("channel {0:?} cannot be published by a semver template, which has candidate, fast and stable")]
+    #[error("channel `{0}` cannot be published by a semver template, which has candidate, fast and stable")]
     Channel(String),
 }
 

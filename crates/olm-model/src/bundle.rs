@@ -167,7 +167,11 @@ impl Bundle {
         for file in self.manifests().chain(annotations) {
             if let Content::Documents { error: Some(error), first: First::Unreadable, .. } = &file.content {
                 let position = Some(error.position);
-                return Err(BadFile { file: file.path.clone(), position, reason: error.message.clone() });
+                return Err(BadFile {
+                    file: file.path.clone(),
+                    position,
+                    reason: error.with_help().into_owned(),
+                });
             }
         }
         Ok(())

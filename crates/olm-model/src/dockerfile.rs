@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use kube_yaml::Position;
 
+use crate::report::suggest::nearest;
+
 /// The names of a bundle's Dockerfile, in the directory of the bundle.
 pub const NAMES: [&str; 2] = ["bundle.Dockerfile", "Dockerfile"];
 /// The path of a bundle's Dockerfile beside the directory of the bundle, below that directory.
@@ -227,6 +229,71 @@ pub fn recipe(text: &str) -> Recipe {
         }
     }
     recipe
+}
+
+/// The instructions of Dockerfiles.
+const INSTRUCTIONS: [&str; 18] = [
+    "ADD",
+    "ARG",
+    "CMD",
+    "COPY",
+    "ENTRYPOINT",
+    "ENV",
+    "EXPOSE",
+    "FROM",
+    "HEALTHCHECK",
+    "LABEL",
+    "MAINTAINER",
+    "ONBUILD",
+    "RUN",
+    "SHELL",
+    "STOPSIGNAL",
+    "USER",
+    "VOLUME",
+    "WORKDIR",
+];
+
+/// Why a Dockerfile cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Invalid<'t> {
+    /// A line separates the sides of a merge conflict.
+    Conflict,
+    /// An instruction precedes the first `FROM`.
+    BeforeFrom(&'t str),
+    /// There is no such instruction.
+    Unknown {
+        /// The name as it is written.
+        name: &'t str,
+        /// The instruction that is likely to be meant.
+        meant: Option<&'static str>,
+    },
+}
+
+/// Returns the first instruction that cannot be built and where it is. What follows a here-document is not read, because its
+/// lines look like instructions.
+#[must_use]
+pub fn invalid(text: &str) -> Option<(Invalid<'_>, Position)> {
+    let mut cursor = Cursor { offset: 0, position: Position { line: 1, column: 1 } };
+    let mut has_stage = false;
+    for Instruction { name, rest } in instructions(text, escape(text)) {
+        let position = cursor.advance(text, rest.start - name.len());
+        let is = |wanted: &str| name.eq_ignore_ascii_case(wanted);
+        if ["<<<<<<<", "=======", ">>>>>>>"].iter().any(|marker| name.starts_with(marker)) {
+            return Some((Invalid::Conflict, position));
+        }
+        if !INSTRUCTIONS.iter().any(|known| is(known)) {
+            let meant = nearest(name, INSTRUCTIONS);
+            return Some((Invalid::Unknown { name, meant }, position));
+        }
+        has_stage |= is("FROM");
+        if !has_stage && !is("ARG") {
+            return Some((Invalid::BeforeFrom(name), position));
+        }
+        if text[rest].contains("<<") {
+            return None;
+        }
+    }
+    None
 }
 
 /// Returns the arguments of an instruction, as words or as a JSON list; `None` if one contains a variable.

@@ -29,7 +29,7 @@ pub enum SelectorError {
     #[error("expected `KEY in (VALUES)` or `KEY notin (VALUES)`")]
     Operator,
     /// The key cannot be that of a label.
-    #[error("invalid label key {0:?}")]
+    #[error("invalid label key `{0}`")]
     Key(String),
 }
 

@@ -121,6 +121,12 @@ catalog_rules! {
         help: "correct the value",
         source: Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg.go").since("1.17"),
     }
+    CATALOG_FIELD_UNKNOWN: Warning "catalog-field-unknown" {
+        what: "A blob has a field that opm does not read, and that is likely a misspelling of one that it reads.",
+        impact: Impact::Specific("opm ignores the field: an upgrade edge in it does not exist."),
+        help: "correct the name of the field",
+        source: Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg.go").since("1.17"),
+    }
     CATALOG_FILE_INVALID: Error "catalog-file-invalid" {
         what: "A file of the catalog cannot be read, or is neither YAML nor JSON.",
         impact: Impact::CatalogRejected,

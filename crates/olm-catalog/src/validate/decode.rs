@@ -31,6 +31,16 @@ const SCHEMAS: [&str; 4] = ["olm.package", "olm.channel", "olm.bundle", "olm.dep
 /// The prefix of schemas that is reserved for OLM.
 const RESERVED: &str = "olm.";
 
+/// The schemas of templates.
+const TEMPLATES: [&str; 3] = ["olm.semver", "olm.template.basic", "olm.template.substitutes"];
+/// What to do about a template.
+const TEMPLATE: &str =
+    "render the template with `bundle-tool catalog template`, and keep it out of the catalog";
+/// What to do about an entry of a channel that is a string.
+const ENTRY: &str = "write the entry as a map, such as `- name: gizmo.v1.0.0`";
+/// What to do about an empty document.
+const EMPTY: &str = "set `schema`, or remove the document";
+
 /// The maximum length of a release.
 const MAX_RELEASE: usize = 20;
 
@@ -59,7 +69,11 @@ pub fn decode(document: &Document) -> Decoded {
         Err(error) => {
             let position = Some(error.position).filter(|position| position.line > 0);
             let rule = &catalog::CATALOG_FILE_INVALID;
-            decoder.findings.push(rule.finding(&document.file, position, "", &*error.message));
+            let finding = rule.finding(&document.file, position, "", &*error.message);
+            decoder.findings.push(match error.help {
+                Some(help) => Finding { help: help.into(), ..finding },
+                None => finding,
+            });
             (Blob::Invalid, Vec::new())
         }
     };
@@ -117,7 +131,9 @@ impl Decoder<'_> {
             Kind::Object => {}
             Kind::Null => {
                 let message = "empty document: missing required field `schema`";
-                self.report(&catalog::CATALOG_SCHEMA_MISSING, root.position(), "", message);
+                let is_blobs = [".yaml", ".yml", ".json"].iter().any(|end| self.document.file.ends_with(end));
+                let help = if is_blobs { EMPTY } else { FOREIGN_FILE };
+                self.foreign(&catalog::CATALOG_SCHEMA_MISSING, root, message, help);
                 return Blob::Invalid;
             }
             kind => {
@@ -146,7 +162,7 @@ impl Decoder<'_> {
             "olm.bundle" => self.bundle(root),
             "olm.deprecations" => self.deprecations(root),
             schema => {
-                if schema.starts_with(RESERVED) {
+                if schema.to_ascii_lowercase().starts_with(RESERVED) {
                     self.unknown_schema(root, schema);
                 }
                 Blob::Other { package: string(root, "package").to_owned() }
@@ -168,6 +184,11 @@ impl Decoder<'_> {
         let fix = near.map(|near| repair::set(Safety::Unsafe, "schema", near));
         let at = field(root, "schema").unwrap_or(root).position();
         let message = format!("unknown schema `{schema}`, which OLM does not read{meant}");
+        if TEMPLATES.contains(&schema) {
+            let finding = self.place(at).finding(&catalog::CATALOG_SCHEMA_UNKNOWN, "schema", message);
+            self.findings.push(Finding { help: TEMPLATE.into(), ..finding });
+            return;
+        }
         self.report_with(&catalog::CATALOG_SCHEMA_UNKNOWN, at, "schema", message, fix);
     }
 
@@ -197,9 +218,23 @@ impl Decoder<'_> {
     /// Returns whether all fields have the types that opm expects.
     fn has_types(&mut self, root: Value<'_>, r#type: &Type) -> bool {
         match check(root, r#type, &Path::ROOT) {
-            Ok(()) => true,
+            Ok(()) => {
+                fields::misspelled(root, r#type, &Path::ROOT, &mut |key, path, meant| {
+                    let message = format!("unknown field `{}`: did you mean `{meant}`?", key.text());
+                    self.report(&catalog::CATALOG_FIELD_UNKNOWN, key.position(), path, message);
+                });
+                true
+            }
             Err(mismatch) => {
-                self.mismatch(&catalog::CATALOG_FIELD_INVALID, mismatch);
+                let is_entry = mismatch.path.starts_with("entries[") && mismatch.path.ends_with(']');
+                if is_entry && mismatch.message.starts_with("expected a map, found a string") {
+                    let place = self.place(mismatch.position);
+                    let rule = &catalog::CATALOG_FIELD_INVALID;
+                    let finding = place.finding(rule, &mismatch.path, mismatch.message);
+                    self.findings.push(Finding { help: ENTRY.into(), ..finding });
+                } else {
+                    self.mismatch(&catalog::CATALOG_FIELD_INVALID, mismatch);
+                }
                 false
             }
         }
@@ -307,7 +342,7 @@ impl Decoder<'_> {
             self.report_with(&catalog::CHANNEL_SKIP_EMPTY, skip.position(), path, message, Some(fix));
         }
         let name = string(item, "name");
-        if name.is_empty() {
+        if name.is_empty() && item.kind() == Kind::Object {
             let path = format!("entries[{index}].name");
             self.report(
                 &catalog::CHANNEL_BUNDLE_MISSING,

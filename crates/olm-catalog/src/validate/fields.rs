@@ -9,6 +9,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
 use kube_yaml::{Kind, Path, Position, Value, is_same_name};
+use olm_model::report::suggest::nearest;
 
 /// What a field may hold.
 #[derive(Debug)]
@@ -66,6 +67,34 @@ const DEPRECATION: Type =
 
 pub(crate) const DEPRECATIONS: Type =
     Struct(&[("schema", Text), ("package", Text), ("entries", List(&DEPRECATION))]);
+
+/// Calls `report` with the key of each field that is not known and whose name is similar to one that is, its path and that name.
+pub(crate) fn misspelled<'v>(
+    value: Value<'v>,
+    r#type: &Type,
+    path: &Path<'_>,
+    report: &mut impl FnMut(Value<'v>, String, &'static str),
+) {
+    match r#type {
+        Struct(fields) => {
+            for (key, value) in value.unique_entries() {
+                let name = key.text();
+                let known = fields.iter().find(|(field, _)| is_same_name(name, field));
+                if let Some((field, r#type)) = known {
+                    misspelled(value, r#type, &path.field(field), report);
+                } else if let Some(meant) = nearest(name, fields.iter().map(|(field, _)| *field)) {
+                    report(key, path.key(name).to_string(), meant);
+                }
+            }
+        }
+        List(r#type) => {
+            for (index, item) in value.items().enumerate() {
+                misspelled(item, r#type, &path.index(index), report);
+            }
+        }
+        _ => {}
+    }
+}
 
 const GVK: Type = Struct(&[("group", Text), ("kind", Text), ("version", Text)]);
 const APP_LINK: Type = Struct(&[("name", Text), ("url", Text)]);

@@ -257,3 +257,20 @@ fn missing_base_is_reported_and_not_invented() {
     let csv = String::from_utf8(generated.files[&generated.manifests[0]].clone()).unwrap();
     assert!(!csv.contains("your") && !csv.contains("TODO") && !csv.contains("placeholder"), "{csv}");
 }
+
+#[test]
+fn misspelled_kinds_are_named() {
+    let error = made(&[BASE, &DEPLOYMENT.replace("Deployment", "deployment")]).unwrap_err().to_string();
+    assert!(error.ends_with("unknown kind `deployment`: did you mean `Deployment`?"), "{error}");
+    let (warnings, ..) = warnings(&[DEPLOYMENT, ACCOUNT, &role("ClusterRoles", "a", "")]);
+    let expected = "ClusterRoles a was omitted: unknown kind `ClusterRoles`: did you mean `ClusterRole`?";
+    assert_eq!(warnings.last().map(String::as_str), Some(expected), "{warnings:?}");
+}
+
+#[test]
+fn lists_of_every_kind_are_read() {
+    let list = "{apiVersion: v1, kind: ConfigMapList, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]}";
+    let (warnings, _, generated) = warnings(&[DEPLOYMENT, ACCOUNT, list]);
+    assert!(!warnings.iter().any(|warning| warning.contains("ConfigMap")), "{warnings:?}");
+    assert!(generated.files.keys().any(|path| path.contains("configmap")), "{:?}", generated.files.keys());
+}

@@ -33,7 +33,7 @@ pub enum ManifestError {
         reason: String,
     },
     /// A file is not valid YAML.
-    #[error("{file}:{}:{}: invalid YAML: {}", error.position.line, error.position.column, error.message)]
+    #[error("{file}:{}:{}: invalid YAML: {}", error.position.line, error.position.column, error.with_help())]
     Syntax {
         /// The file.
         file: String,

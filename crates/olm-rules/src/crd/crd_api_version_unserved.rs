@@ -19,6 +19,12 @@ pub(crate) static RULE: Rule = Rule {
 fn check(object: &Object<'_>, reporter: &mut Reporter<'_>) {
     let version = object.api_version();
     if object.kind() == "CustomResourceDefinition" && version != "apiextensions.k8s.io/v1" {
+        if version.is_empty() {
+            reporter.help("add `apiVersion: apiextensions.k8s.io/v1`");
+            let insert = Change::Insert("apiVersion".to_owned(), "apiextensions.k8s.io/v1".to_owned());
+            reporter.fix(Fix::new(Safety::Safe, &Path::ROOT, insert));
+            return reporter.field(object, &Path::ROOT, "missing required field `apiVersion`");
+        }
         let message = format!("unsupported apiVersion `{version}`: must be `apiextensions.k8s.io/v1`");
         reporter.field(object, &Path::ROOT.field("apiVersion"), message);
     }

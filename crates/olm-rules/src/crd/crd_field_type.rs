@@ -1,5 +1,6 @@
 use super::shape;
 use crate::prelude::*;
+use crate::shared::scalars;
 
 pub(crate) static RULE: Rule = Rule {
     id: "crd-field-type",
@@ -16,6 +17,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     if let Err(error) = crd.object.decode::<shape::Crd>() {
+        reporter.fix(scalars::fix(&crd.object, &error));
         reporter.at(crd.object.file, &error.path, error.position, error.message);
     }
 }

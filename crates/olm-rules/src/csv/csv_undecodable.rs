@@ -32,16 +32,51 @@ fn help(object: &Object<'_>, error: &DecodeError) -> Option<&'static str> {
     if memmem::find(line, b"{{").is_some() {
         return Some("render the template first: `{{ … }}` is not YAML");
     }
-    if error.path == "spec.icon" {
-        return Some(
-            "write spec.icon as a list of maps: `- base64data: DATA`, and `mediatype: image/png` below it",
-        );
+    let (expected, found) = error.message.split_once(", found ")?;
+    match (expected, found) {
+        ("expected a list" | "expected a map", _) => {
+            let path = error.path.split_once('[').map_or(error.path.as_str(), |(list, _)| list);
+            let shape = SHAPES.iter().find(|(field, _)| *field == path).map(|(_, shape)| *shape);
+            let is_list = expected == "expected a list";
+            shape.or_else(|| is_list.then_some("write the field as a list, with `- ` before each item"))
+        }
+        ("expected a boolean", "a string") => Some("set the field to `true` or `false`, without quotes"),
+        (expected, "a string") if expected.ends_with("integer") => {
+            Some("set the field to a number, without quotes")
+        }
+        _ => None,
     }
-    error
-        .message
-        .starts_with("expected a list")
-        .then_some("write the field as a list, with `- ` before each item")
 }
+
+/// How fields are written whose items have fields of their own.
+const SHAPES: [(&str, &str); 9] = [
+    ("spec.customresourcedefinitions.owned", OWNED),
+    ("spec.customresourcedefinitions.required", OWNED),
+    (
+        "spec.icon",
+        "write spec.icon as a list of maps: `- base64data: DATA`, and `mediatype: image/png` below it",
+    ),
+    (
+        "spec.installModes",
+        "write installModes as a list of maps: `- type: TYPE`, and `supported: true` below it",
+    ),
+    ("spec.links", "write spec.links as a list of maps: `- name: NAME`, and `url: URL` below it"),
+    (
+        "spec.maintainers",
+        "write spec.maintainers as a list of maps: `- name: NAME`, and `email: EMAIL` below it",
+    ),
+    ("spec.provider", "write spec.provider as a map: `name: NAME`, and `url: URL` below it"),
+    (
+        "spec.relatedImages",
+        "write spec.relatedImages as a list of maps: `- name: NAME`, and `image: IMAGE` below it",
+    ),
+    (
+        "spec.webhookdefinitions",
+        "write spec.webhookdefinitions as a list of maps: `- type: TYPE`, and the other fields below it",
+    ),
+];
+const OWNED: &str =
+    "write each CRD as a map: `- name: NAME`, and `version: VERSION` and `kind: KIND` below it";
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for (object, error) in &context.undecodable_csvs {

@@ -15,6 +15,12 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Csv(check),
 };
 
+/// Returns the base64 in a data URL.
+fn of_data_url(text: &str) -> Option<&str> {
+    let (media_type, data) = text.trim().strip_prefix("data:")?.split_once(',')?;
+    (media_type.ends_with(";base64") && STANDARD.decode(data).is_ok()).then_some(data)
+}
+
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.icon");
@@ -24,7 +30,14 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         data.retain(|c| c != '\n' && c != '\r');
         if STANDARD.decode(data).is_err() {
             let entry = list.index(index);
-            reporter.field(&csv.object, &entry.field("base64data"), "the icon's data is not base64");
+            let path = entry.field("base64data");
+            if let Some(data) = of_data_url(&icon.base64data) {
+                reporter.help("remove `data:` and what follows it up to the comma");
+                reporter.fix(Fix::new(Safety::Safe, &path, Change::SetString(data.to_owned())));
+                reporter.field(&csv.object, &path, "the icon's data is a data URL, not base64");
+            } else {
+                reporter.field(&csv.object, &path, "the icon's data is not base64");
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "icon-type-mismatch",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The data of an icon is an image of another type than its media type declares.",
+    what: "The data of an icon is not an image, or one of another type than its media type declares.",
     impacts: &[Impact::Specific(
         "Consoles show a broken image: browsers decode the data as the media type says.",
     )],
@@ -29,8 +29,16 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         data.retain(|c| c != '\n' && c != '\r');
         // icon-not-base64 reports data that is not base64.
         let Ok(data) = STANDARD.decode(data) else { continue };
-        let Some(found) = icon::media_type(&data) else { continue };
         let declared = entry.mediatype.as_str();
+        let Some(found) = icon::media_type(&data) else {
+            if is_known(declared) && !data.is_empty() {
+                reporter.help("set base64data to the output of `base64 -w0 ICON` for an image of this type");
+                let item = list.index(index);
+                let message = format!("the data is not an image of media type `{declared}`");
+                reporter.field(&csv.object, &item.field("base64data"), message);
+            }
+            continue;
+        };
         // Other types are for the rules of catalogs.
         if is_known(declared) && declared != found {
             let item = list.index(index);

@@ -36,6 +36,7 @@ super::rule::rule_files! {
     min_kube_version_missing,
     min_kube_version_unknown,
     permission_rules_missing,
+    pod_image_invalid,
     pod_list_duplicate,
     properties_annotation,
     related_image_invalid,

@@ -47,6 +47,11 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     }
     for file in context.bundle.files.iter().filter(|file| file.is_metadata()) {
         let Some(root) = file.document().map(kube_yaml::Tree::root) else { continue };
+        let named = KEYS.into_iter().find(|key| file.name().starts_with(key));
+        if let (Kind::Array, Some(key)) = (root.kind(), named) {
+            let message = format!("invalid file: expected a map with `{key}`, found a list");
+            reporter.place(file, root.position(), message);
+        }
         for (key, value) in root.entries() {
             let Some(meant) = misspelled(key.text()).filter(|_| value.kind() == Kind::Array) else {
                 continue;

@@ -39,6 +39,14 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 format!("invalid `{key}`: expected a string")
             }
         };
+        reporter.help(match entry.kind {
+            "olm.gvk" => {
+                "set value to a map of strings, such as `{group: etcd.example.com, version: v1, kind: Etcd}`"
+            }
+            "olm.label" => "set value to a map of strings, such as `{label: etcd}`",
+            "olm.constraint" => "set value to a map with `failureMessage` and `cel`",
+            _ => "set value to a map of strings, such as `{packageName: etcd, version: '>=1.0.0'}`",
+        });
         entry.at("value", |path, position| reporter.at(entry.file, path, position, message));
     }
 }

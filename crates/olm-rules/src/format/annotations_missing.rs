@@ -1,5 +1,6 @@
+use super::document_empty::report_unread;
 use crate::prelude::*;
-use kube_yaml::First;
+use kube_yaml::{First, Tree};
 use olm_model::bundle::ANNOTATIONS_FILE;
 use olm_model::{Content, File};
 
@@ -24,6 +25,12 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Bundle(check),
 };
 
+/// Returns whether a file has a map `annotations` at its root, and is no object.
+pub(super) fn is_annotations(file: &File) -> bool {
+    let root = file.document().map(Tree::root);
+    root.is_some_and(|root| root.get("annotations").is_some() && root.get("kind").is_none())
+}
+
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let bundle = context.bundle;
     if bundle.annotations().is_some() {
@@ -42,8 +49,20 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 value.position(),
                 format!("invalid annotations: expected a map, found {}", value.kind()),
             ),
-            None => reporter.path(ANNOTATIONS_FILE, "missing map `annotations` at the root of the file"),
+            None => match &file.content {
+                Content::Documents { first: First::Empty, documents, .. } if !documents.is_empty() => {
+                    report_unread(file, &documents[0], "map `annotations`", reporter);
+                }
+                _ => reporter.path(ANNOTATIONS_FILE, "missing map `annotations` at the root of the file"),
+            },
         },
-        None => reporter.path(ANNOTATIONS_FILE, "missing file `metadata/annotations.yaml`"),
+        // unsupported-kind reports the file in manifests/.
+        None if bundle.file("manifests/annotations.yaml").is_some_and(is_annotations) => {}
+        None => {
+            if bundle.file("annotations.yaml").is_some_and(is_annotations) {
+                reporter.help("move annotations.yaml to metadata/");
+            }
+            reporter.path(ANNOTATIONS_FILE, "missing file `metadata/annotations.yaml`");
+        }
     }
 }

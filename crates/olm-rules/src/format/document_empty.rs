@@ -1,6 +1,6 @@
 use crate::prelude::*;
-use kube_yaml::First;
-use olm_model::Content;
+use kube_yaml::{First, Tree};
+use olm_model::{Content, File};
 
 pub(crate) static RULE: Rule = Rule {
     id: "document-empty",
@@ -20,18 +20,31 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Bundle(check),
 };
 
+/// Reports what an empty document hides: separators and comments precede it.
+pub(super) fn report_unread(file: &File, first: &Tree, what: &str, reporter: &mut Reporter<'_>) {
+    reporter.help("remove the separator `---` before it, or the empty document before it");
+    let message = format!(
+        "unread {what}: an empty document precedes it, and only the first document of a file is read"
+    );
+    reporter.place(file, first.root().position(), message);
+}
+
+/// Returns whether the name of a file says that it contains manifests.
+fn is_yaml(file: &File) -> bool {
+    [".yaml", ".yml", ".json"].iter().any(|end| file.path.ends_with(end))
+}
+
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for file in context.bundle.manifests() {
         if let Content::Documents { first: First::Empty, documents, .. } = &file.content {
             match documents.first() {
-                None => reporter.path(&file.path, "the file contains no object"),
-                Some(first) => {
-                    reporter.help(
-                        "remove the separator `---` before the object, or the empty document before it",
-                    );
-                    let message = "unread object: an empty document precedes it, and only the first document of a file is read";
-                    reporter.place(file, first.root().position(), message);
+                None => {
+                    if !is_yaml(file) {
+                        reporter.help("move the file out of manifests/");
+                    }
+                    reporter.path(&file.path, "the file contains no object");
                 }
+                Some(first) => report_unread(file, first, "object", reporter),
             }
         }
     }

@@ -1,3 +1,4 @@
+use super::yaml_syntax::report;
 use crate::prelude::*;
 use crate::shared::hidden_csv;
 use kube_yaml::First;
@@ -37,8 +38,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             let message = "unused document: only the first document of a file is read";
             reporter.place(file, second.root().position(), message);
         } else if let Some(error) = error {
-            let message = format!("unused document with invalid YAML: {}", error.message);
-            reporter.place(file, error.position, message);
+            report(file, error, "unused document with invalid YAML", reporter);
         }
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use super::annotations_missing::is_annotations;
 use crate::prelude::*;
 use olm_model::bundle::ANNOTATIONS_FILE;
 use olm_model::file::METADATA;
@@ -30,7 +31,9 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for file in files.filter(|file| file.is_manifest() || file.is_metadata()) {
         if file.name() != annotations {
             kept.insert(key(file.name()), file);
-        } else if file.is_manifest() {
+        } else if file.is_manifest() && !is_annotations(file) {
+            // unsupported-kind reports annotations.
+            reporter.help("rename the file");
             reporter.path(&file.path, "reserved file name: OLM reads the file as the bundle's annotations");
         }
     }

@@ -1,3 +1,5 @@
+use super::document_empty::report_unread;
+use super::yaml_syntax::report;
 use crate::prelude::*;
 use kube_yaml::First;
 use olm_model::Content;
@@ -7,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "metadata-unread",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "A file in `metadata/` other than annotations.yaml is not valid YAML, or contains only comments.",
+    what: "A file in `metadata/` other than annotations.yaml is not valid YAML, contains only comments, or begins with an empty document; or `dependencies.yaml` or `properties.yaml` is beside `metadata/` instead of in it.",
     impacts: &[Impact::Specific(
         "operator-sdk and opm ignore the file without an error, including any dependencies and properties in it.",
     )],
@@ -18,20 +20,30 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Bundle(check),
 };
 
+/// The names of files that are read in `metadata/` alone.
+const NAMES: [&str; 4] = ["dependencies.yaml", "dependencies.yml", "properties.yaml", "properties.yml"];
+
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for file in context.bundle.files.iter().filter(|file| file.is_metadata() && file.path != ANNOTATIONS_FILE)
     {
         match &file.content {
             Content::Documents { error: Some(error), first: First::Unreadable, .. } => {
-                reporter.place(file, error.position, format!("invalid YAML: {}", error.message));
+                report(file, error, "invalid YAML", reporter);
             }
-            Content::Documents { first: First::Empty, .. } if file.size > 0 => {
-                reporter.path(&file.path, "the file contains only comments");
+            Content::Documents { first: First::Empty, documents, .. } if file.size > 0 => {
+                match documents.first() {
+                    Some(first) => report_unread(file, first, "list", reporter),
+                    None => reporter.path(&file.path, "the file contains only comments"),
+                }
             }
             Content::Unreadable(reason) => {
                 reporter.path(&file.path, format!("failed to read the file: {reason}"));
             }
             Content::Documents { .. } | Content::Other => {}
         }
+    }
+    for file in context.bundle.files.iter().filter(|file| NAMES.contains(&file.path.as_str())) {
+        reporter.help("move the file to metadata/");
+        reporter.path(&file.path, "unread file: dependencies and properties are read in `metadata/`");
     }
 }

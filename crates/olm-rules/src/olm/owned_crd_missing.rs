@@ -1,8 +1,10 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::crds;
 use crate::prelude::*;
+use kube_yaml::{First, Tree, Value};
 use olm_model::report::suggest::did_you_mean;
+use olm_model::{Bundle, Content};
 
 pub(crate) static RULE: Rule = Rule {
     id: "owned-crd-missing",
@@ -33,10 +35,29 @@ fn missing(name: &str, crds: &BTreeMap<&str, crds::Crd<'_>>) -> String {
     format!("CRD `{name}` is not included in the bundle{near}")
 }
 
+/// Returns the names of CRDs that other rules report: document-empty those behind an empty document, unsupported-kind those
+/// without a kind.
+fn reported(bundle: &Bundle) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    for file in bundle.manifests() {
+        let Content::Documents { documents, first, .. } = &file.content else { continue };
+        let is_hidden = *first == First::Empty;
+        for root in documents.iter().take(1).map(Tree::root) {
+            let text = |keys: &[&str]| root.dig(keys).and_then(Value::as_str).unwrap_or_default();
+            let is_unnamed = text(&["apiVersion"]) == "apiextensions.k8s.io/v1" && root.get("kind").is_none();
+            if is_hidden || is_unnamed {
+                names.extend(root.dig(&["metadata", "name"]).and_then(Value::as_str));
+            }
+        }
+    }
+    names
+}
+
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.customresourcedefinitions.owned");
     let crds = crds::by_name(context);
+    let reported = reported(context.bundle);
     for csv in &context.csvs {
         for (index, owned) in csv.typed.spec.customresourcedefinitions.owned.iter().enumerate() {
             let is_included = crds.get(owned.name.as_str()).is_some_and(|crd| {
@@ -56,6 +77,9 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 continue;
             }
             let Some(crd) = crds.get(owned.name.as_str()) else {
+                if reported.contains(owned.name.as_str()) {
+                    continue;
+                }
                 report("", missing(&owned.name, &crds));
                 continue;
             };

@@ -10,8 +10,10 @@ pub(crate) const KIND: &str = "ClusterServiceVersion";
 pub(crate) fn is_meant(object: Value<'_>) -> bool {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
     let kind = text("kind");
-    let is_unnamed =
-        kind.is_empty() || (kind != KIND && kind.eq_ignore_ascii_case(KIND)) || is_misspelled(kind);
+    let is_unnamed = kind.is_empty()
+        || (kind != KIND && kind.eq_ignore_ascii_case(KIND))
+        || kind.eq_ignore_ascii_case("csv")
+        || is_misspelled(kind);
     let has = |field: &str| object.dig(&["spec", field]).is_some();
     is_unnamed
         && (text("apiVersion").starts_with("operators.coreos.com/v1alpha1")

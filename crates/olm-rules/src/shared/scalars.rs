@@ -21,13 +21,18 @@ pub(crate) fn fix(object: &Object<'_>, error: &DecodeError) -> Option<Fix> {
                 Scalar::Bool(value) if expects("a boolean") => {
                     Some(fix(Change::SetLiteral(value.to_string())))
                 }
-                Scalar::Int(_) if expects("an integer") => Some(fix(Change::SetLiteral(text.to_owned()))),
+                Scalar::Int(_) if INTEGERS.iter().any(|what| expects(what)) => {
+                    Some(fix(Change::SetLiteral(text.to_owned())))
+                }
                 _ => None,
             }
         }
         _ => None,
     }
 }
+
+/// What errors call integers.
+const INTEGERS: [&str; 3] = ["an integer", "a 32-bit integer", "a 64-bit integer"];
 
 /// Returns the scalar at the position of an error.
 fn scalar_at<'a>(root: Value<'a>, error: &DecodeError) -> Option<Value<'a>> {

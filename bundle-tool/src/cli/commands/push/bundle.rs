@@ -139,7 +139,7 @@ fn labels(bundle: &Bundle) -> Result<BTreeMap<String, String>> {
                     file.path,
                     error.position.line,
                     error.position.column,
-                    error.message
+                    error.with_help()
                 );
             }
             Content::Unreadable(reason) => bail!("{}: {reason}", file.path),

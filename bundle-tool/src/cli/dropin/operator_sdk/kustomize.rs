@@ -128,7 +128,7 @@ fn read(path: &Path, package: &str, is_quiet: bool) -> Result<Json> {
     let bytes = file::read_in_project(path, MAX_FILE).with_context(failed)?;
     let parsed = kube_yaml::parse(&bytes);
     if let Some(error) = parsed.error {
-        bail!("{}: {}:{}: {}", failed(), error.position.line, error.position.column, error.message);
+        bail!("{}: {}:{}: {}", failed(), error.position.line, error.position.column, error.with_help());
     }
     let is_csv = |tree: &Tree| kube_yaml::string(tree.root(), "kind") == "ClusterServiceVersion";
     let tree = parsed.documents.into_iter().find(is_csv);

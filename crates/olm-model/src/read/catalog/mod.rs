@@ -74,7 +74,7 @@ pub enum CatalogError {
         reason: String,
     },
     /// A document does not parse.
-    #[error("{file}:{}:{}: {}", error.position.line, error.position.column, error.message)]
+    #[error("{file}:{}:{}: {}", error.position.line, error.position.column, error.with_help())]
     Syntax {
         /// The path below the catalog.
         file: String,
@@ -272,7 +272,7 @@ fn parse(chunk: Chunk, aliased: &mut Aliased) -> Result<Parsed, SyntaxError> {
         let message =
             "this is an SQLite index, not a file-based catalog: convert it with `opm migrate` of opm 1.72 or earlier"
                 .to_owned();
-        return Err(SyntaxError { message, position: Position { line: 1, column: 1 } });
+        return Err(SyntaxError::new(message, Position { line: 1, column: 1 }));
     }
     let kube_yaml::Parsed { documents, error, json_only, aliased: of_text, .. } =
         kube_yaml::parse(&chunk.text);
@@ -280,7 +280,7 @@ fn parse(chunk: Chunk, aliased: &mut Aliased) -> Result<Parsed, SyntaxError> {
     if let Some(position) = json_only.filter(|_| !chunk.is_json) {
         let message = "the document is read as YAML, which does not have this escape of JSON".to_owned();
         let line = position.line.saturating_add(chunk.line);
-        return Err(SyntaxError { message, position: Position { line, ..position } });
+        return Err(SyntaxError::new(message, Position { line, ..position }));
     }
     let mut documents = documents.into_iter();
     let (tree, is_rest_ignored) = match (documents.next(), error) {
@@ -353,7 +353,7 @@ impl<I: Iterator<Item = Source>> Iterator for Chunks<I> {
             match splitter {
                 Ok(splitter) => self.current = Some((source.name, 0, splitter)),
                 Err(reason) => {
-                    let error = SyntaxError { message: reason.to_string(), position: Position::default() };
+                    let error = SyntaxError::new(reason.to_string(), Position::default());
                     return Some(Ok(Raw { order: (self.file, 0), file: source.name, content: Err(error) }));
                 }
             }
@@ -369,5 +369,5 @@ fn syntax_error(error: &SplitError) -> SyntaxError {
         SplitError::TooLarge { line, .. } | SplitError::Separator { line } => line_start(line),
         SplitError::Json { line, column, .. } => Position { line: line.saturating_add(1), column },
     };
-    SyntaxError { message: error.to_string(), position }
+    SyntaxError::new(error.to_string(), position)
 }
