@@ -6,8 +6,8 @@ import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import test, { after, before } from "node:test";
-import { drop, findings, launch, open, root, screenshots, skip, summary } from "./browser.mjs";
+import test from "node:test";
+import { case_, drop, findings, openShared, root, screenshots, skip, summary } from "./browser.mjs";
 import { tarball } from "./tar.mjs";
 import { zeros, zstd } from "./zstd.mjs";
 
@@ -27,27 +27,8 @@ const broken = {
 };
 for (const name of [CSV, ANNOTATIONS]) assert.notEqual(broken[name], bundle[name]);
 
-let browser;
-before(async () => {
-  if (!skip) browser = await launch();
-});
-after(() => browser?.close());
-
 const shot = screenshots();
 const settled = (tab) => tab.waitForFunction(() => document.querySelector("#status").textContent === "" && document.querySelector(".findings .summary h3"));
-
-/** A test with a page of its own, on which nothing may go wrong. */
-function case_(name, options, run) {
-  test(name, { skip, timeout: 120_000 }, async (t) => {
-    const { tab, problems } = await open(browser, options);
-    try {
-      await run(tab, t, problems);
-      assert.deepEqual(problems, []);
-    } finally {
-      await tab.close();
-    }
-  });
-}
 
 case_("the memcached bundle has no findings", {}, async (tab, t) => {
   const start = performance.now();
@@ -506,7 +487,7 @@ const askGitHub = async (tab, address) => {
 
 test("a directory and a file of GitHub are opened", { skip, timeout: 120_000 }, async () => {
   const requests = [];
-  const { tab, problems } = await open(browser, { answer: asGitHub(requests) });
+  const { tab, problems } = await openShared({ answer: asGitHub(requests) });
   const below = "acme/gizmo/tree/release/1/operator/bundle";
   let count = 0;
   for (const address of [`https://github.com/${below}`, `https://www.github.com/${below}/`, ` github.com/${below}/manifests?x=1#L1`, `http://github.com/${below.replace("tree", "blob")}/${CSV}#L3`, `https://github.com/${below.replace("tree", "blob")}/${ANNOTATIONS}`]) {
@@ -526,7 +507,7 @@ test("a directory and a file of GitHub are opened", { skip, timeout: 120_000 }, 
 test("what GitHub does not have, and a network that fails, are explained", { skip, timeout: 120_000 }, async () => {
   let isOffline = false;
   const requests = [];
-  const { tab, problems } = await open(browser, { answer: (address) => (isOffline ? null : asGitHub(requests)(address)) });
+  const { tab, problems } = await openShared({ answer: (address) => (isOffline ? null : asGitHub(requests)(address)) });
   const attempt = async (address, pattern) => {
     await askGitHub(tab, address);
     await tab.waitForFunction(() => document.querySelector("dialog[open] #dialog-title")?.textContent === "That did not work");
@@ -631,7 +612,7 @@ case_("the focus stays where the user works", {}, async (tab) => {
   assert.equal(await tab.$eval("#suites", (suites) => suites.open), false);
   assert.equal(await tab.evaluate(() => document.activeElement.tagName), "SUMMARY");
   // The example's button is gone afterwards.
-  const other = await open(browser, {});
+  const other = await openShared({});
   await other.tab.focus("#example");
   await press(other.tab, "Enter");
   await other.tab.waitForFunction(() => document.activeElement?.id === "tab-validate");
@@ -812,7 +793,7 @@ test("preview shows a directory, and what is saved while it is shown", { skip: s
   const server = spawn(process.env.BUNDLE_TOOL, ["preview", directory, "--page", join(root, "web/dist")], { stdio: ["ignore", "pipe", "ignore"] });
   try {
     const address = await new Promise((resolve) => server.stdout.once("data", (line) => resolve(String(line).trim())));
-    const { tab, problems } = await open(browser, { address });
+    const { tab, problems } = await openShared({ address });
     assert.deepEqual(await findings(tab), []);
     await tab.evaluate((name) => [...document.querySelectorAll(".files button")].find((button) => button.textContent.startsWith(name)).click(), ANNOTATIONS);
     writeFileSync(join(directory, ANNOTATIONS), broken[ANNOTATIONS]);
