@@ -1,7 +1,7 @@
 // A catalog as `bundle-tool serve --http` shows it: its packages, a package with its channels and its upgrade graph, and the entries of
 // a channel.
 
-import { counted, fill, h, link, refocused } from "./dom.js";
+import { counted, fill, h, link } from "./dom.js";
 import { iconAddress } from "./icon.js";
 import { markdown } from "./markdown.js";
 import { graphPage } from "graph-page";
@@ -100,7 +100,7 @@ export async function catalogView(client, number) {
         change();
         try {
           const { graph } = await client.call("package", number, name, starts.at(-1));
-          refocused(host, () => update(graph));
+          update(graph);
         } catch (error) {
           fill(host, h("p", { role: "alert", class: "notice" }, error.message));
         }

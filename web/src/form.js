@@ -5,7 +5,7 @@
 // openshift/console.
 
 import { DEPENDENCY, RESOURCE, SELECT, capabilities, parsedPath, schemaAt, shortName, valueAt } from "./descriptors.js";
-import { coded, fill, h, list, map, refocused, text } from "./dom.js";
+import { coded, fill, h, list, map, text } from "./dom.js";
 import { yaml } from "./yaml.js";
 
 /** The fields that a group shows. */
@@ -365,7 +365,7 @@ function items(title, name, schema, node, path, state) {
   const inner = map(schema.items);
   const change = (next) => {
     state.set(path, next);
-    refocused(host, show);
+    show();
   };
   const show = () => {
     const all = list(state.get(path));

@@ -194,10 +194,10 @@ hostile("paths that leave the archive, and names twice", () => ({ "a.tar": tarba
   assert.deepEqual(names, ["etc/passwd", "manifests/csv.json", "metadata/annotations.yaml"]);
 });
 hostile("names that are not UTF-8, and no names", () => ({ "a.tar": Buffer.from(tarball([...manifests, ["manifests/\u00e9\u00e9.yaml", "a: b\n"]]).toString("latin1").replace("a: b\n", "a: \xff\n"), "latin1") }));
-hostile("an empty archive", () => ({ "a.tar": tarball([]) }), dialog(/no bundle and no catalog found/));
+hostile("an empty archive", () => ({ "a.tar": tarball([]) }), dialog(/No bundle or catalog found/));
 for (const [name, change, pattern] of [
   ["a zip archive that leaves its directory", (files) => [["../../x", "x"], ...files], /gizmo/],
-  ["a zip archive without files", () => [], /no bundle and no catalog found/],
+  ["a zip archive without files", () => [], /No bundle or catalog found/],
 ]) {
   const bytes = await zip(change(manifests));
   hostile(name, { "a.zip": bytes }, dialog(pattern));

@@ -355,7 +355,7 @@ case_("a slow validation is cancelled, and older findings are not shown as if th
   await mute(tab, "validate");
   await tab.select("#profile", "community");
   await tab.waitForSelector(".findings.old[aria-busy=true]");
-  assert.match(await tab.$eval(".findings .summary", (summary) => summary.textContent), /^Validating… These are the findings of the state before\./);
+  assert.match(await tab.$eval(".findings .summary", (summary) => summary.textContent), /^Validating… The findings below are from before your last change\./);
   assert.equal(await tab.$(".findings .summary h3"), null);
   // A fix of the older findings is not applied to the newer ones.
   await tab.click("#fix-all");
@@ -441,10 +441,10 @@ case_("only fixes of tabs that can be applied are offered", {}, async (tab) => {
 case_("what cannot be opened is explained", {}, async (tab) => {
   const manifest = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n";
   for (const [files, pattern] of [
-    [{}, /there are no files/],
-    [{ "README.md": "# Gizmo\n", "main.go": "package main\n" }, /there are no YAML or JSON files/],
-    [{ "deployment.yaml": manifest }, /Deployment without a ClusterServiceVersion\. Manifests are validated together with the bundle/],
-    [{ "a.yaml": manifest, "b.yaml": "kind: Service\n", "c.json": '{"kind": "Role"}', "d.yaml": "kind: Secret\n" }, /Deployment, Service, Role and 1 other kind without/],
+    [{}, /No bundle or catalog found\. There are no files\. Expected/],
+    [{ "README.md": "# Gizmo\n", "main.go": "package main\n" }, /There are no YAML or JSON files\. Expected/],
+    [{ "deployment.yaml": manifest }, /The YAML contains Deployment, but no ClusterServiceVersion\. Manifests are validated together with their bundle/],
+    [{ "a.yaml": manifest, "b.yaml": "kind: Service\n", "c.json": '{"kind": "Role"}', "d.yaml": "kind: Secret\n" }, /Deployment, Service, Role and 1 other kind, but no/],
     [{ "values.yaml": "a: 1\n" }, /no object with a kind and no blob with a schema/],
   ]) {
     await drop(tab, files);
@@ -461,9 +461,10 @@ case_("what cannot be opened is explained", {}, async (tab) => {
   await tab.evaluate((text) => document.execCommand("insertText", false, text), manifest);
   await press(tab, "Tab", "Enter");
   await tab.waitForFunction(() => document.querySelector("#dialog-title")?.textContent === "That did not work");
-  assert.match(await dialogText(tab), /Deployment without a ClusterServiceVersion/);
+  assert.match(await dialogText(tab), /Deployment, but no ClusterServiceVersion/);
 });
 
+const LIMITED = { "access-control-allow-origin": "*", "access-control-expose-headers": "X-RateLimit-Remaining", "x-ratelimit-remaining": "0" };
 /** GitHub with a repository, in whose branch `release/1` the bundle is in `operator/bundle`. */
 const asGitHub = (requests) => (address) => {
   requests.push(address);
@@ -475,7 +476,7 @@ const asGitHub = (requests) => (address) => {
     return found ? { body: bundle[found] } : { status: 404, body: "404" };
   }
   const [, tree] = /^\/repos\/acme\/gizmo\/git\/trees\/(.*)$/.exec(pathname) ?? [];
-  if (tree === undefined) return { status: pathname.startsWith("/repos/acme/limited/") ? 403 : 404, body: "{}" };
+  if (tree === undefined) return pathname.startsWith("/repos/acme/limited/") ? { status: 403, headers: LIMITED, body: "{}" } : { status: 404, body: "{}" };
   if (decodeURIComponent(tree) !== "release/1:operator/bundle") return { status: 404, body: "{}" };
   return { contentType: "application/json", body: JSON.stringify({ tree: names.map((path) => ({ path, type: "blob", size: bundle[path].length })), truncated: false }) };
 };
@@ -520,7 +521,7 @@ test("what GitHub does not have, and a network that fails, are explained", { ski
   }
   await attempt("https://github.com/acme/gizmo/tree/main/none", /GitHub has no such directory or file, or the repository is private/);
   await attempt("https://github.com/acme/gizmo/blob/main/none.yaml", /GitHub has no such directory or file/);
-  await attempt("https://github.com/acme/limited", /403: it allows visitors 60 requests an hour/);
+  await attempt("https://github.com/acme/limited", /403: it allows 60 anonymous requests per hour/);
   isOffline = true;
   await attempt("https://github.com/acme/gizmo/tree/release/1/operator/bundle", /failed to connect to api\.github\.com: check the network/);
   await attempt("https://github.com/acme/gizmo/blob/main/catalog.yaml", /failed to connect to raw\.githubusercontent\.com/);
@@ -554,7 +555,7 @@ case_("what is open can be closed, and edits are not lost without a question", {
   assert.equal(await tab.$eval("#workbench", (bench) => bench.hidden), false);
   // Neither does closing lose them.
   await tab.click("#close");
-  assert.match(await dialogText(tab), /Your changes have not been downloaded: .*annotations\.yaml/);
+  assert.match(await dialogText(tab), /You have changes that are not downloaded in: .*annotations\.yaml/);
   await press(tab, "Escape");
   assert.equal(await tab.$eval("#workbench", (bench) => bench.hidden), false);
   await tab.click("#close");
