@@ -257,6 +257,96 @@ case_("a catalog is validated, and browsed as serve --http shows it", {}, async 
   await tab.waitForSelector(".packages li");
 });
 
+case_("the permissions that an upgrade adds and removes are named", {}, async (tab) => {
+  const rule = (verb, resource) => `        - apiGroups:\n          - apps\n          resources:\n          - ${resource}\n          verbs:\n          - ${verb}\n`;
+  const granted = (text) => bundle[CSV].replace(/^( *)clusterPermissions:\n *- rules:\n/m, (found) => found + text);
+  assert.notEqual(granted(rule("get", "x")), bundle[CSV]);
+  await drop(tab, { ...bundle, [CSV]: granted(rule("get", "daemonsets")).replaceAll("0.0.1", "0.0.0") });
+  await findings(tab);
+  await drop(tab, { ...bundle, [CSV]: granted(rule("delete", "statefulsets")) });
+  await tab.waitForFunction(() => document.querySelectorAll("#subject option").length === 2);
+  await settled(tab);
+  await tab.click("#tab-upgrade");
+  await tab.waitForSelector(".changes");
+  const changes = await tab.$$eval("#panel section", (all) => all.filter((one) => one.querySelector("h4").textContent === "Permissions").flatMap((one) => [...one.querySelectorAll("li")].map((line) => `${line.className}: ${line.textContent}`)));
+  assert.deepEqual(changes, ["removed: - memcached-operator-controller-manager may get daemonsets.apps cluster-wide", "added: + memcached-operator-controller-manager may delete statefulsets.apps cluster-wide"]);
+});
+
+test("a catalog is shown as serve --http shows it", { skip: skip || (process.env.BUNDLE_TOOL ? false : "BUNDLE_TOOL is not set"), timeout: 60_000 }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), "catalog-"));
+  const icon = { base64data: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>').toString("base64"), mediatype: "image/svg+xml" };
+  const csv = { annotations: { description: "Fills lakes" }, displayName: "Lakes", description: "It fills lakes", provider: { name: "Example" }, links: [{ name: "Site", url: "https://lakes.example.com/" }], keywords: ["water"] };
+  const lake = [
+    { schema: "olm.package", name: "lake", defaultChannel: "stable", description: "Lakes", icon },
+    { schema: "olm.channel", package: "lake", name: "stable", entries: [{ name: "lake.v1.1.0", replaces: "lake.v1.0.0", skips: ["lake.v1.0.1", "lake.v1.0.2"], skipRange: "<1.1.0" }, { name: "lake.v1.0.0" }] },
+    { schema: "olm.channel", package: "lake", name: "candidate", entries: [{ name: "lake.v1.1.0" }] },
+    ...["1.1.0", "1.0.0"].map((version) => ({ schema: "olm.bundle", package: "lake", name: `lake.v${version}`, image: `quay.io/example/lake:v${version}`, properties: [{ type: "olm.package", value: { packageName: "lake", version } }, { type: "olm.gvk", value: { group: "example.com", kind: "Lake", version: "v1" } }, { type: "olm.csv.metadata", value: csv }] })),
+    { schema: "olm.deprecations", package: "lake", entries: [{ reference: { schema: "olm.channel", name: "candidate" }, message: "Use stable" }, { reference: { schema: "olm.bundle", name: "lake.v1.0.0" }, message: "It leaks" }] },
+  ].map((blob) => JSON.stringify(blob)).join("\n");
+  writeFileSync(join(directory, "gizmo.yaml"), CATALOG);
+  writeFileSync(join(directory, "lake.json"), lake);
+  const server = spawn(process.env.BUNDLE_TOOL, ["serve", directory, "--port", "0", "--http", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const address = await new Promise((resolve) => {
+      let text = "";
+      server.stdout.on("data", (part) => {
+        text += part;
+        const [, found] = /(http:\S+)/.exec(text) ?? [];
+        if (found) resolve(found.replace(/\/$/, ""));
+      });
+    });
+    const { tab, problems } = await openShared();
+    const served = await tab.browser().newPage();
+    await served.goto(address);
+    await tab.bringToFront();
+    await drop(tab, { "gizmo.yaml": CATALOG, "lake.json": lake });
+    await findings(tab);
+    await tab.click("#tab-catalog");
+    await tab.waitForSelector(".packages li");
+    /** The texts of what both pages show. */
+    const shown = (page, selector) => page.$$eval(selector, (all) => all.map((one) => one.textContent.replace(/\s+/g, " ").trim()).filter((text) => text !== "" && text !== "?"));
+    const same = async (ours, theirs, what) => {
+      const expected = await shown(served, theirs);
+      assert.ok(expected.length > 0, what);
+      assert.deepEqual(await shown(tab, ours), expected, what);
+    };
+    await same(".packages .place, .packages .muted, .packages .notice, .packages > li > p:last-child, .catalog [role=status]", ".cards strong, .cards .meta, .cards .deprecated, .cards li > p:last-child, [role=status]", "packages");
+    await tab.type("#package-search", "water lake");
+    await served.goto(`${address}/?q=water+lake`);
+    await same(".packages .place, .catalog [role=status]", ".cards strong, [role=status]", "search");
+    for (const name of ["lake", "gizmo"]) {
+      await tab.$eval("#package-search", (search, name) => ((search.value = name), search.dispatchEvent(new Event("input"))), name);
+      await tab.click(".packages .place");
+      await tab.waitForSelector(".drawing");
+      await served.goto(`${address}/packages/${name}`);
+      await same(".catalog h3, .catalog .facts dt, .catalog .facts dd, .catalog th, .catalog td", "h1, dl dt, dl dd, th, td", name);
+      // The same drawing: its bundles, channels and upgrades.
+      await served.goto(`${address}/packages/${name}/graph.svg`);
+      const drawn = (root) => [...root.querySelectorAll(".node, .replaces, .rail")].map((one) => [one.getAttribute("class"), one.getAttribute("data-name"), one.getAttribute("data-state"), one.getAttribute("d")].join(" "));
+      const theirs = await served.evaluate(`(${drawn})(document)`);
+      assert.ok(theirs.length > 1, name);
+      await tab.waitForFunction(() => document.querySelector(".drawing").shadowRoot.querySelector(".node[tabindex='0']"));
+      assert.deepEqual(await tab.evaluate(`(${drawn})(document.querySelector(".drawing").shadowRoot)`), theirs, name);
+      for (const channel of await tab.$$eval(".catalog tbody .place", (all) => all.map((one) => one.textContent))) {
+        await tab.evaluate((channel) => [...document.querySelectorAll(".catalog tbody .place")].find((one) => one.textContent === channel).click(), channel);
+        await tab.waitForFunction(() => document.querySelector(".catalog thead th").textContent === "Bundle");
+        await served.goto(`${address}/packages/${name}/channels/${channel}`);
+        await same(".catalog h3, .catalog th, .catalog td", "h1, th, td", channel);
+        await tab.click(".back");
+        await tab.waitForSelector(".drawing");
+      }
+      await tab.click(".back");
+      await tab.waitForSelector(".packages li");
+    }
+    assert.deepEqual(problems, []);
+    await served.close();
+    await tab.close();
+  } finally {
+    server.kill();
+    rmSync(directory, { recursive: true });
+  }
+});
+
 case_("what a catalog shows of the operator is previewed, and what is missing is named", {}, async (tab) => {
   const without = { ...bundle, [CSV]: bundle[CSV].replace(/^ *icon:\n(?: *-? .*\n)*?(?= {2}\w)/m, "").replace(/^ {4}containerImage: .*\n/m, "") };
   await drop(tab, without);
@@ -264,7 +354,7 @@ case_("what a catalog shows of the operator is previewed, and what is missing is
   for (const [view, selector, patterns] of [
     ["operatorhub", ".preview.hub", [/Memcached/, /metadata.annotations.containerImage is not set/]],
     ["console", ".preview.console", [/Install Operator/, /All namespaces on the cluster/]],
-    ["forms", ".preview.forms", [/Create Memcached/]],
+    ["forms", ".preview.forms", [/Create Memcached/, /Memcached overview/]],
   ]) {
     await tab.click(`#tab-${view}`);
     await tab.waitForSelector(selector);
