@@ -279,6 +279,10 @@ function openFile(path, finding) {
     if (finding?.line) editor.go(finding);
   }
   listFiles();
+  // Not with scrollIntoView, which would move the page, too.
+  const chosen = filesHost.querySelector("[aria-current]");
+  const [above, below] = [chosen.offsetTop - filesHost.offsetTop, chosen.offsetTop - filesHost.offsetTop + chosen.offsetHeight - filesHost.clientHeight];
+  filesHost.scrollTop = Math.max(below, Math.min(above, filesHost.scrollTop));
 }
 
 function decoded(bytes) {
@@ -378,7 +382,9 @@ function listFiles() {
       error > 0 && h("span", { class: "count error" }, String(error), h("span", { class: "hidden" }, " errors")),
       warning > 0 && h("span", { class: "count warning" }, String(warning), h("span", { class: "hidden" }, " warnings"))));
   }, MAX_FILES);
+  const { scrollTop } = filesHost;
   fill(filesHost, files);
+  filesHost.scrollTop = scrollTop;
 }
 
 const validateView = h("div", { class: "validate" },

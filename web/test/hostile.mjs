@@ -82,7 +82,8 @@ export async function examine({ browser, tab, problems }, path, check = () => {}
         await tab.waitForFunction((view) => document.querySelector("#panel")?.getAttribute("aria-labelledby") === view, { timeout: 60_000 }, view);
         if (view === "tab-forms") await tab.$$eval("details.group", (all) => all.slice(0, 20).forEach((one) => (one.open = true)));
         if (view === "tab-catalog") await tab.evaluate(() => document.querySelector(".packages .place")?.click());
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        // The next time that the page measures itself.
+        await tab.evaluate(() => new Promise((resolve) => setTimeout(resolve, 20)));
         await paused(view);
         assert.equal(await tab.$$eval("#panel script, #panel [onerror], #panel [onload], #panel a[href^='javascript' i]", (all) => all.length), 0);
       }
