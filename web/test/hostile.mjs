@@ -32,15 +32,18 @@ function renderers(browser) {
 /** What the processes take, in bytes, without the program itself. */
 const memory = (browser) => Math.max(0, ...renderers(browser).map(([, { memory }]) => memory));
 
-/** How long the pages themselves, which are the main threads, have computed, in milliseconds. */
-function computed(browser) {
-  return renderers(browser).reduce((sum, [pid]) => {
+/** How long the pages have computed, in milliseconds: their main threads, or all, with the workers and the compiler. */
+export function computed(browser, { isAll = false } = {}) {
+  const spent = (pid) => {
     try {
-      return sum + Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;
+      const threads = isAll ? readdirSync(`/proc/${pid}/task`) : [pid];
+      return threads.reduce((sum, thread) => sum + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]) / 1e6, 0);
     } catch {
-      return sum;
+      // It has ended.
+      return 0;
     }
-  }, 0);
+  };
+  return renderers(browser).reduce((sum, [pid]) => sum + spent(pid), 0);
 }
 
 /** Opens the file at `path` in a tab, looks at every view, and returns a line about it. The page may pause only as long as it computes:
