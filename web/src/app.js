@@ -281,6 +281,7 @@ function openFile(path, finding) {
   listFiles();
   // Not with scrollIntoView, which would move the page, too.
   const chosen = filesHost.querySelector("[aria-current]");
+  if (!chosen) return;
   const [above, below] = [chosen.offsetTop - filesHost.offsetTop, chosen.offsetTop - filesHost.offsetTop + chosen.offsetHeight - filesHost.clientHeight];
   filesHost.scrollTop = Math.max(below, Math.min(above, filesHost.scrollTop));
 }

@@ -116,6 +116,15 @@ case_("findings are at their places, a fix changes the editor, and the download 
   for (const text of [bundle[CSV], "bundle.metadata.v1: metadata/"]) assert.ok(zip.includes(Buffer.from(text)));
 });
 
+case_("a file that is not listed, because there are too many, is shown", {}, async (tab) => {
+  const many = Object.fromEntries(Array.from({ length: 2100 }, (_, index) => [`manifests/a${index}.yaml`, `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a${index}}\n`]));
+  await drop(tab, { ...bundle, ...many });
+  await tab.waitForSelector(".findings .summary h3, dialog[open]");
+  assert.equal(await tab.$("dialog[open]"), null);
+  assert.equal(await tab.$eval(".file-title", (title) => title.textContent), CSV);
+  assert.match(await tab.$eval(".files", (list) => list.textContent), /and \d+ more$/);
+});
+
 case_("every keystroke is validated", {}, async (tab, t) => {
   await drop(tab, bundle);
   await findings(tab);
