@@ -3,7 +3,8 @@
 import { Client } from "./client.js";
 import { Editor } from "./editor.js";
 import { Cancelled, busy } from "./busy.js";
-import { coded, counted, fill, first, h, plain, refocused } from "./dom.js";
+import { keepFocus } from "./focus.js";
+import { coded, counted, fill, first, h, plain } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { consoleView, formsView, operatorHubView } from "./preview.js";
 import { catalogView } from "./catalog.js";
@@ -65,12 +66,12 @@ async function send(subject) {
 /** Opens files, path to bytes. Those that `bundle-tool preview` serves replace what it served before. */
 async function open(files, name, { isLive = false } = {}) {
   status("Reading…");
-  const hadFocus = document.activeElement !== document.body;
   try {
     const found = await call("Reading…", "read", [...files], name);
     const older = subjects.filter((subject) => isLive && subject.isLive);
     const before = older.includes(current) ? current : undefined;
     const next = [];
+    // The new ones need the memory of these. If they cannot be opened, the worker opens the older ones again when it is asked about them.
     for (const one of older) client.close(one.number);
     for (const { name, files, project } of found.slice(0, MAX_SUBJECTS)) {
       numbers += 1;
@@ -86,7 +87,6 @@ async function open(files, name, { isLive = false } = {}) {
     if (older.length > 0 && !before) listSubjects();
     else await select(again ?? next[0], { path: before?.path });
     status(found.length > MAX_SUBJECTS ? `Only the first ${MAX_SUBJECTS} of ${found.length} bundles are open.` : "");
-    if (hadFocus) focusIfLost();
   } catch (error) {
     fail(error);
   }
@@ -99,17 +99,10 @@ async function openLive(files, name) {
     return open(files, name, { isLive: true });
   };
   if (!subjects.some((one) => one.isLive && one.isUnsaved)) return show();
-  fill($("notice"), "The directory has changed, and you have changed files here. ",
-    h("button", { type: "button", onclick: show }, "Show the directory, and discard my changes"), " ",
-    h("button", { type: "button", onclick: () => (($("notice").hidden = true), focusIfLost()) }, "Keep my changes"));
+  fill($("notice"), "The directory changed on disk, but this page has unsaved changes. ",
+    h("button", { type: "button", onclick: show }, "Load from disk and discard my changes"), " ",
+    h("button", { type: "button", onclick: () => ($("notice").hidden = true) }, "Keep my changes"));
   $("notice").hidden = false;
-}
-
-/** Moves the focus to what is shown if the control that had it is gone. */
-function focusIfLost() {
-  const { activeElement } = document;
-  const isThere = activeElement && activeElement !== document.body && activeElement.checkVisibility();
-  if (!isThere) (current ? document.querySelector("[role=tab][aria-selected=true]") : $("open-directory"))?.focus();
 }
 
 /** Removes what is open from the list. */
@@ -135,7 +128,6 @@ async function close(subject) {
     $("welcome").hidden = false;
     document.title = TITLE;
   }
-  focusIfLost();
 }
 
 /** The name of a bundle or a catalog, with a number if others have the same. */
@@ -287,6 +279,11 @@ function openFile(path, finding) {
     if (finding?.line) editor.go(finding);
   }
   listFiles();
+  // Not with scrollIntoView, which would move the page, too.
+  const chosen = filesHost.querySelector("[aria-current]");
+  if (!chosen) return;
+  const [above, below] = [chosen.offsetTop - filesHost.offsetTop, chosen.offsetTop - filesHost.offsetTop + chosen.offsetHeight - filesHost.clientHeight];
+  filesHost.scrollTop = Math.max(below, Math.min(above, filesHost.scrollTop));
 }
 
 function decoded(bytes) {
@@ -318,10 +315,6 @@ function summary() {
 }
 
 function listFindings() {
-  refocused(findingsHost, fillFindings);
-}
-
-function fillFindings() {
   const isOld = isValidating || !report;
   findingsHost.classList.toggle("old", isOld);
   findingsHost.setAttribute("aria-busy", String(isOld));
@@ -363,7 +356,7 @@ function item(finding) {
 
 async function explain(rule) {
   try {
-    const page = await call("Reading…", "explain", rule);
+    const page = await call("Loading…", "explain", rule);
     const [title, ...rest] = markdown(page, 2);
     title.id = "dialog-title";
     fill($("dialog"), title, rest, closing());
@@ -390,7 +383,9 @@ function listFiles() {
       error > 0 && h("span", { class: "count error" }, String(error), h("span", { class: "hidden" }, " errors")),
       warning > 0 && h("span", { class: "count warning" }, String(warning), h("span", { class: "hidden" }, " warnings"))));
   }, MAX_FILES);
-  refocused(filesHost, () => fill(filesHost, files));
+  const { scrollTop } = filesHost;
+  fill(filesHost, files);
+  filesHost.scrollTop = scrollTop;
 }
 
 const validateView = h("div", { class: "validate" },
@@ -403,7 +398,7 @@ const validateView = h("div", { class: "validate" },
 
 /** A view of the CSV, which is shortened where it is too large to show. */
 const preview = (show) => async () => {
-  const found = await call("Reading…", "preview", current.number);
+  const found = await call("Loading…", "preview", current.number);
   return [found.isClipped && h("p", { class: "notice" }, "Long lists and texts are shortened in this view."), show(found)];
 };
 
@@ -412,7 +407,7 @@ const VIEWS = {
   operatorhub: { title: "OperatorHub.io", for: "bundle", of: preview(operatorHubView) },
   console: { title: "OpenShift console", for: "bundle", of: preview(consoleView) },
   forms: { title: "Forms", for: "bundle", of: preview(formsView) },
-  catalog: { title: "Packages", for: "catalog", of: () => catalogView({ call: (...args) => call("Reading…", ...args) }, current.number) },
+  catalog: { title: "Packages", for: "catalog", of: () => catalogView({ call: (...args) => call("Loading…", ...args) }, current.number) },
   upgrade: { title: "Upgrade", for: "bundle", of: () => upgradeView({ call: (...args) => call("Comparing…", ...args) }, subjects.filter((one) => !one.isCatalog), current, titleOf, pickUpgrade) },
 };
 
@@ -458,14 +453,12 @@ async function render() {
     const content = await VIEWS[wanted].of();
     fill(panel, content);
   } catch (error) {
-    const again = h("button", { type: "button", onclick: () => render() }, "Show again");
-    const message = error instanceof Cancelled ? "The view was cancelled." : error.message;
+    const again = h("button", { type: "button", onclick: () => render() }, "Reload");
+    const message = error instanceof Cancelled ? "Loading was cancelled." : error.message;
     fill(panel, h("div", { class: "preview" }, h("p", { role: "alert", class: "notice" }, coded(message)), h("p", {}, again)));
   }
   if (renders !== number) return;
-  const hadFocus = $("panels").contains(document.activeElement);
   fill($("panels"), panel);
-  if (hadFocus) focusIfLost();
 }
 
 // ---- settings, and links to them
@@ -569,7 +562,7 @@ $("open-github").onclick = () =>
     "Address. This is the only action of the page that uses the network: it asks GitHub for the files.", async (address) => {
       try {
         const asking = new AbortController();
-        const { files, name } = await busy("Asking GitHub…", () => asking.abort(new Cancelled()), () => fetched(address, asking.signal));
+        const { files, name } = await busy("Downloading from GitHub…", () => asking.abort(new Cancelled()), () => fetched(address, asking.signal));
         await open(files, name);
       } catch (error) {
         fail(error);
@@ -612,7 +605,7 @@ $("close").onclick = () => {
     close(subject).catch(fail);
   };
   fill($("dialog"), h("h2", { id: "dialog-title" }, `Close ${titleOf(subject)}?`),
-    h("p", {}, `Your changes have not been downloaded: ${[...subject.changed].slice(0, 20).join(", ")}`),
+    h("p", {}, `You have changes that are not downloaded in: ${[...subject.changed].slice(0, 20).join(", ")}`),
     h("p", { class: "buttons" }, h("button", { type: "button", class: "primary", onclick: () => $("dialog").close() }, "Keep it open"), h("button", { type: "button", id: "discard", onclick: discard }, "Discard the changes")));
   $("dialog").showModal();
 };
@@ -650,4 +643,5 @@ addEventListener("drop", async (event) => {
 });
 addEventListener("hashchange", () => showSettings().catch(fail));
 
+keepFocus();
 showSettings().then(() => follow(openLive)).catch(fail);

@@ -376,7 +376,7 @@ export function subjects(files, name) {
     // Manifests without the directories of a bundle, such as a CSV alone.
     return [{ name: name || "manifests", files: new Map(manifests.map(([path, bytes]) => [`manifests/${last(path)}`, bytes])), project: project(files, "manifests") }];
   }
-  throw new ReadError(`no bundle and no catalog found: ${reason(files, manifests)}`);
+  throw new ReadError(`No bundle or catalog found. ${reason(files, manifests)}.`);
 }
 
 const EXPECTED = "Expected a directory with `manifests/` and `metadata/`, a ClusterServiceVersion, or the YAML of a catalog";
@@ -384,10 +384,10 @@ const ANY_KIND = /(?:^|[{,])[ \t]*"?kind"?[ \t]*:[ \t]*["']?([A-Za-z]{1,60})\b/m
 
 /** Returns why files are neither a bundle nor a catalog. */
 function reason(files, manifests) {
-  if (files.size === 0) return `there are no files. ${EXPECTED}`;
-  if (manifests.length === 0) return `there are no YAML or JSON files. ${EXPECTED}`;
+  if (files.size === 0) return `There are no files. ${EXPECTED}`;
+  if (manifests.length === 0) return `There are no YAML or JSON files. ${EXPECTED}`;
   const kinds = new Set(manifests.slice(0, 100).map(([, bytes]) => ANY_KIND.exec(decoder.decode(bytes.subarray(0, 1 << 16)))?.[1]).filter(Boolean));
-  if (kinds.size === 0) return `the YAML contains no object with a \`kind\` and no blob with a \`schema\`. ${EXPECTED}`;
+  if (kinds.size === 0) return `The YAML contains no object with a \`kind\` and no blob with a \`schema\`. ${EXPECTED}`;
   const found = [...kinds].slice(0, 3).map((kind) => `\`${kind}\``).join(", ");
-  return `${found}${kinds.size > 3 ? ` and ${counted(kinds.size - 3, "other kind")}` : ""} without a ClusterServiceVersion. Manifests are validated together with the bundle that contains them: open its directory, with \`manifests/\` and \`metadata/\``;
+  return `The YAML contains ${found}${kinds.size > 3 ? ` and ${counted(kinds.size - 3, "other kind")}` : ""}, but no ClusterServiceVersion. Manifests are validated together with their bundle: open its directory, which contains \`manifests/\` and \`metadata/\``;
 }

@@ -34,9 +34,5 @@ function update() {
   const task = running.findLast((one) => one.isLong);
   if (task === shown) return;
   shown = task;
-  const host = document.getElementById("busy");
-  const hadFocus = host.contains(document.activeElement);
-  fill(host, task && h("p", {}, task.title, " ", h("button", { type: "button", id: "cancel", onclick: () => task.cancel() }, "Cancel")));
-  // What waited for it shows its answer first.
-  if (hadFocus && !task) setTimeout(() => document.activeElement === document.body && document.querySelector(".summary h3, #panel h3, #open-directory")?.focus());
+  fill(document.getElementById("busy"), task && h("p", {}, task.title, " ", h("button", { type: "button", id: "cancel", onclick: () => task.cancel() }, "Cancel")));
 }

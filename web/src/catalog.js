@@ -1,7 +1,7 @@
 // A catalog as `bundle-tool serve --http` shows it: its packages, a package with its channels and its upgrade graph, and the entries of
 // a channel.
 
-import { counted, fill, h, link, refocused } from "./dom.js";
+import { coded, counted, fill, h, link } from "./dom.js";
 import { iconAddress } from "./icon.js";
 import { markdown } from "./markdown.js";
 import { graphPage } from "graph-page";
@@ -9,8 +9,6 @@ import { graphPage } from "graph-page";
 /** The packages of one page of the list, and the rows of a table. */
 const PAGE_SIZE = 60;
 const MAX_ROWS = 2000;
-/** The maximum number of characters of a drawing: more only if the names of one bundle and its channels are longer than this. */
-const MAX_DRAWING = 5 << 20;
 /** The maximum number of characters of a graph as text. */
 const MAX_TEXT = 200_000;
 
@@ -82,7 +80,7 @@ export async function catalogView(client, number) {
       table(["Channel", "Head", "Bundles"], view.channels.map((channel) => [
         [toChannel(channel.name), channel.name === view.default_channel && h("small", {}, " default"), deprecated(channel.deprecation)], channel.head || "none", channel.entries])),
       h("h4", {}, "Upgrade graph"),
-      problem && h("p", { class: "notice" }, problem),
+      problem && h("p", { class: "notice" }, coded(problem)),
       graph && graphOf(name, graph),
       h("details", {}, h("summary", {}, "As text"), h("pre", { tabindex: 0 }, text.slice(0, MAX_TEXT))),
       view.description && [h("h4", {}, "Description"), h("div", { class: "description" }, markdown(view.description, 5))],
@@ -99,8 +97,9 @@ export async function catalogView(client, number) {
       const go = (title, change) => h("button", { type: "button", "data-key": title, onclick: async () => {
         change();
         try {
-          const { graph } = await client.call("package", number, name, starts.at(-1));
-          refocused(host, () => update(graph));
+          const { graph, problem } = await client.call("package", number, name, starts.at(-1));
+          if (!graph) throw new Error(problem);
+          update(graph);
         } catch (error) {
           fill(host, h("p", { role: "alert", class: "notice" }, error.message));
         }
@@ -110,9 +109,7 @@ export async function catalogView(client, number) {
           h("span", { role: "status" }, `Bundles ${from + 1} to ${to} of ${graph.total}, the newest first.`),
           from > 0 && go("Newer bundles", () => starts.pop()),
           to < graph.total && go("Older bundles", () => starts.push(to))),
-        graph.body.length > MAX_DRAWING
-          ? h("p", { class: "notice" }, "The names are too long to draw the graph here: use ", h("code", {}, "bundle-tool catalog graph --output html"), ".")
-          : drawing(graph));
+        drawing(graph));
     };
     update(newest);
     return host;

@@ -23,13 +23,12 @@ export class Client {
   #opened = new Set();
   /** The settings of the last validation of what is open, by number. */
   #validated = new Map();
-  #compressed;
+  /** The WebAssembly: compressed in base64, and then the module that the first worker compiled. */
+  #engine = globalThis.bundleToolEngine;
 
   /** `find` returns what to open for a number, if it is still open: a worker that was replaced has forgotten everything. */
   constructor(find) {
     this.#find = find;
-    const binary = atob(globalThis.bundleToolEngine);
-    this.#compressed = Uint8Array.from(binary, (char) => char.charCodeAt(0));
     this.#start();
   }
 
@@ -52,7 +51,10 @@ export class Client {
       if (worker === this.#worker) this.#restart(new Error(event.message));
     };
     this.#worker = worker;
-    this.#started = this.#call("start", [this.#compressed]);
+    this.#started = this.#call("start", [this.#engine]).then(({ module, choices }) => {
+      this.#engine = module;
+      return choices;
+    });
     // Those who wait for it get the error.
     this.#started.catch(() => {});
   }

@@ -26,21 +26,6 @@ export function fill(element, ...children) {
   append(element, children);
 }
 
-/** Runs what replaces the contents of an element. The focus stays on the control with the same `data-key`, or goes to the one of its kind
- * that is now at its place, or to the heading. */
-export function refocused(element, replace) {
-  const controls = () => [...element.querySelectorAll("button, input, select, textarea, a[href], summary")];
-  const { activeElement } = document;
-  const at = controls().indexOf(activeElement);
-  replace();
-  if (at < 0) return;
-  const all = controls();
-  const same = all.find((one) => one.dataset.key !== undefined && one.dataset.key === activeElement.dataset.key);
-  const alike = all.filter((one) => one.className === activeElement.className);
-  const next = alike.find((one) => all.indexOf(one) >= at) ?? alike.at(-1);
-  (same ?? next ?? element.querySelector("h3") ?? all[0])?.focus();
-}
-
 /** Returns a link, or the text alone if the address is not one of the web or of mail. */
 export function link(address, text = address) {
   try {

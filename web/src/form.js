@@ -1,125 +1,381 @@
-// The form that OpenShift's console makes of a CRD: fields from its schema, titles, widgets and groups from the descriptors of the CSV,
-// values from the example in alm-examples.
+// The form with which OpenShift's console creates a custom resource: fields from the schema of the CRD, titles, widgets and their order
+// from the descriptors of the CSV, values from the example in alm-examples and the defaults of the schema.
+//
+// Source: packages/operator-lifecycle-manager/src/components/operand and packages/console-shared/src/components/dynamic-form in
+// openshift/console.
 
-import { h, list, map, text } from "./dom.js";
+import { DEPENDENCY, RESOURCE, SELECT, capabilities, parsedPath, schemaAt, shortName, valueAt } from "./descriptors.js";
+import { coded, fill, h, list, map, text } from "./dom.js";
+import { yaml } from "./yaml.js";
 
-const PREFIX = "urn:alm:descriptor:com.tectonic.ui:";
-/** The descriptors for forms that the console has. Source: `descriptors/types.ts` of openshift/console. */
-const WIDGETS = new Set([
-  "podCount", "endpointList", "label", "resourceRequirements", "namespaceSelector", "booleanSwitch", "password", "updateStrategy", "text",
-  "number", "nodeAffinity", "podAffinity", "podAntiAffinity", "imagePullPolicy", "checkbox", "arrayFieldGroup", "fieldGroup", "select",
-  "advanced", "fieldDependency", "hidden",
-]);
-const MAX_DEPTH = 6;
+/** The fields that a group shows. */
 const MAX_FIELDS = 400;
+/** The items that a list shows. */
+const MAX_ITEMS = 50;
+/** The notices about one CRD. */
+const MAX_NOTICES = 40;
+/** The levels of a schema that are read. */
+const MAX_DEPTH = 40;
+
+const UNSUPPORTED = ["allOf", "anyOf", "oneOf"];
+const GROUPS = ["object", "array"];
+/** The properties of an object that have no fields of their own. */
+const HIDDEN = ["apiVersion", "kind", "metadata", "status"];
+/** The controls of whole objects, by capability, and those of single values. */
+const OBJECT_FIELDS = ["nodeAffinity", "podAffinity", "podAntiAffinity", "resourceRequirements", "updateStrategy"];
+const WIDGETS = ["hidden", "imagePullPolicy", "booleanSwitch", "checkbox", "number", "password", "podCount", "text"];
+/** The types of inputs, by the format of a string. */
+const INPUTS = { "date-time": "datetime-local", date: "date", email: "email", uri: "url", password: "password", int32: "number", int64: "number" };
 
 let ids = 0;
 
-/** Returns the form of one CRD of a CSV. */
-export function form(owned, crds, examples) {
-  const crd = map(crds[text(owned.name)]);
-  const version = list(map(crd.spec).versions).map(map).find((one) => one.name === owned.version);
-  const schema = map(map(map(map(version).schema).openAPIV3Schema).properties).spec;
-  const kind = text(owned.kind);
-  const example = list(examples).find((one) => one.kind === kind && text(one.apiVersion).endsWith(`/${text(owned.version)}`)) ?? list(examples).find((one) => one.kind === kind);
-  const descriptors = new Map(list(owned.specDescriptors).map(map).map((one) => [text(one.path), one]));
-  const notices = [];
-  if (!crds[text(owned.name)]) notices.push(`The bundle does not contain the CRD ${text(owned.name)}.`);
-  else if (!version) notices.push(`The CRD does not have the version ${text(owned.version)}.`);
-  else if (!schema) notices.push("The schema of the CRD has no spec, so the console shows only the YAML view.");
-  if (examples === null) notices.push("metadata.annotations.alm-examples is not valid JSON, so the form starts empty.");
-  else if (!example) notices.push(`metadata.annotations.alm-examples has no ${kind}, so the form starts empty and the YAML view has no sample.`);
-  const context = { descriptors, used: new Set(), notices, count: 0 };
-  const fields = schema ? group(map(schema), map(example?.spec), "", context, 0) : { main: [], advanced: [] };
-  for (const [path, one] of descriptors) {
-    const unknown = list(one["x-descriptors"]).map(text).filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length)).filter((name) => !WIDGETS.has(name.split(":")[0]));
-    if (unknown.length > 0) notices.push(`specDescriptors: ${path}: the console does not know ${unknown.join(", ")}.`);
-    if (schema && !context.used.has(path) && !/[[\].]\d|\*/.test(path)) notices.push(`specDescriptors: ${path} is not in the schema, so it is not shown.`);
-  }
-  if (context.count > MAX_FIELDS) notices.push(`Only the first ${MAX_FIELDS} fields are shown.`);
-  return h("section", { class: "page" },
-    h("h3", {}, `Create ${kind}`),
-    h("p", {}, text(owned.description) || h("span", { class: "missing" }, "no description", h("span", { class: "field" }, "description is not set"))),
-    notices.map((notice) => h("p", { class: "notice" }, notice)),
-    h("div", { class: "form" },
-      h("div", { class: "field" }, h("label", { for: "form-name" }, "Name ", h("span", { class: "required", "aria-hidden": "true" }, "*")), h("input", { id: "form-name", value: text(map(example?.metadata).name) || "example", "aria-required": "true" })),
-      h("div", { class: "field" }, h("label", { for: "form-labels" }, "Labels"), h("input", { id: "form-labels", placeholder: "app=frontend" })),
-      fields.main,
-      fields.advanced.length > 0 && h("details", { class: "group" }, h("summary", {}, "Advanced configuration"), fields.advanced)));
+/** Returns the type that the console sees in a schema. */
+function typeOf(schema) {
+  const { type, enum: values, properties, additionalProperties } = map(schema);
+  if (!type && values) return "string";
+  if (!type && (properties || additionalProperties)) return "object";
+  return Array.isArray(type) ? (type.find((one) => one !== "null") ?? "") : text(type);
 }
 
-/** Returns the fields of an object, in the order of the console: those with descriptors first, then required ones, then the others. */
-function group(schema, value, prefix, context, depth) {
-  const required = new Set(list(schema.required).map(text));
+/** Returns what the descriptors say about fields, as a tree: `{title, description, control, options, order, isAdvanced, dependency, children}`. */
+function described(descriptors, schema, notices) {
+  const root = { children: new Map() };
+  for (const [index, descriptor] of descriptors.entries()) {
+    const path = parsedPath(text(descriptor.path));
+    const at = schemaAt(schema, path);
+    if (path.length === 0 || at === undefined) {
+      notices.push(`specDescriptors: \`${text(descriptor.path)}\` is not in the schema of the CRD, so the form does not show it.`);
+      continue;
+    }
+    const type = typeOf(at);
+    const { used, without, deprecated, unknown } = capabilities(descriptor, type);
+    const named = (names) => names.map((name) => `\`${shortName(name)}\``).join(", ");
+    if (unknown.length > 0) notices.push(`specDescriptors: \`${text(descriptor.path)}\`: the console does not know ${named(unknown)}.`);
+    if (without.length > 0) notices.push(`specDescriptors: \`${text(descriptor.path)}\`: ${named(without)} has no effect on ${type ? `a value of type ${type}` : "a value without a type"}.`);
+    if (deprecated.length > 0) notices.push(`specDescriptors: \`${text(descriptor.path)}\`: ${named(deprecated)} is deprecated, and has no effect on the form.`);
+    let node = root;
+    for (const name of path.map((part) => (/^\d+$/.test(part) ? "items" : part))) {
+      if (!node.children.has(name)) node.children.set(name, { children: new Map() });
+      node = node.children.get(name);
+    }
+    const [, control, value] = /^([^:]*):(.*)$/.exec(used.find((name) => name.startsWith(DEPENDENCY))?.slice(DEPENDENCY.length) ?? "") ?? [];
+    Object.assign(node, {
+      title: text(descriptor.displayName) || node.title, description: text(descriptor.description) || node.description,
+      isAdvanced: used.includes("com.tectonic.ui:advanced"), dependency: control && value ? { path: parsedPath(control), value } : undefined,
+      order: index + 1, ...controlOf(used),
+    });
+  }
+  return root;
+}
+
+/** Returns the control that capabilities choose. */
+function controlOf(used) {
+  const resource = used.find((name) => name.startsWith(RESOURCE));
+  // `io.kubernetes:Secret`, `io.kubernetes:core:v1:Secret?label=value`
+  if (resource) return { control: "resource", kind: /^(?:core[:~]v1[:~])?([^?]*)/.exec(resource.slice(RESOURCE.length))[1].split(/[:~]/).at(-1) };
+  const options = used.filter((name) => name.startsWith(SELECT)).map((name) => name.slice(SELECT.length)).filter(Boolean);
+  if (options.length > 0) return { control: "select", options };
+  const names = used.map(shortName);
+  return { control: names.includes("hidden") ? "hidden" : names.find((name) => OBJECT_FIELDS.includes(name)) ?? names.find((name) => WIDGETS.includes(name)) };
+}
+
+/** Returns why the console reads nothing of a schema, and an empty string if it does. */
+function unsupported(schema) {
+  if (Object.keys(map(schema)).length === 0) return "its schema is empty";
+  const name = UNSUPPORTED.find((name) => Object.hasOwn(schema, name));
+  return name ? `its schema uses \`${name}\`` : "";
+}
+
+/** Returns why the console makes no field of a schema, and an empty string if it makes one. */
+function reasonWithout(schema, node, depth = 0) {
+  const reason = unsupported(schema);
+  if (reason) return reason;
+  if (depth > MAX_DEPTH) return "it is nested too deeply";
+  const type = typeOf(schema);
+  if (["boolean", "integer", "number", "string"].includes(type) || node?.control) return "";
+  if (type === "array") {
+    const reason = reasonWithout(schema.items, node?.children.get("items"), depth + 1);
+    return reason && `of its items: ${reason}`;
+  }
+  if (type !== "object") return "its schema has no type";
+  const properties = Object.entries(map(schema.properties));
+  if (properties.length === 0) return "its schema names no properties";
+  return properties.every(([name, one]) => reasonWithout(one, node?.children.get(name), depth + 1)) ? "none of its properties can be shown" : "";
+}
+
+/** Returns the names of the properties of an object in the order of the console: required ones with a descriptor first, then the other
+ * required ones, then those with a descriptor, those that others depend on just before these, and the rest in the order of the schema. */
+function ordered(schema, node, path) {
   const names = Object.keys(map(schema.properties));
-  const order = [...context.descriptors.keys()];
-  const weight = (name) => {
-    const path = prefix + name;
-    const at = order.findIndex((one) => one === path || one.startsWith(`${path}.`) || one.startsWith(`${path}[`));
-    return at >= 0 ? at : order.length + (required.has(name) ? 0 : 1);
+  const required = new Set(list(schema.required).map(text));
+  const orders = new Map();
+  const order = (one) => {
+    if (!one) return names.length;
+    if (!orders.has(one)) orders.set(one, one.order ?? Math.min(names.length, ...[...one.children.values()].map(order)));
+    return orders.get(one);
   };
-  const sorted = names.map((name, index) => [name, index]).sort(([a, i], [b, j]) => weight(a) - weight(b) || i - j);
-  const [main, advanced] = [[], []];
-  for (const [name] of sorted) {
-    context.count += 1;
-    if (context.count > MAX_FIELDS) break;
-    const path = prefix + name;
-    const descriptor = map(context.descriptors.get(path));
-    if (context.descriptors.has(path)) context.used.add(path);
-    const widgets = list(descriptor["x-descriptors"]).map(text).filter((one) => one.startsWith(PREFIX)).map((one) => one.slice(PREFIX.length));
-    if (widgets.includes("hidden")) continue;
-    const element = field(name, map(map(schema.properties)[name]), value[name], { path, descriptor, widgets, isRequired: required.has(name) }, context, depth);
-    (widgets.includes("advanced") ? advanced : main).push(element);
-  }
-  return { main, advanced };
+  const isSame = (a, b) => a.length === b.length && a.every((part, index) => part === b[index]);
+  const siblings = [...(node?.children.values() ?? [])];
+  const weight = (name, depth = 0) => {
+    const own = node?.children.get(name);
+    const isControl = siblings.some((one) => one.dependency && isSame(one.dependency.path, [...path, name]));
+    const offset = order(own) + (isControl ? order(own) * 1e3 : 0);
+    const { dependency } = own ?? {};
+    if (dependency && depth < names.length && isSame(dependency.path.slice(0, -1), path)) return weight(dependency.path.at(-1), depth + 1) + offset;
+    return (!required.has(name) && !own && !isControl ? Infinity : 0) - (required.has(name) ? 1e9 : 0) - (own ? 1e6 : 0) + offset;
+  };
+  const weights = new Map(names.map((name) => [name, weight(name)]));
+  // Infinity minus itself is no number.
+  return names.sort((a, b) => (weights.get(a) === weights.get(b) ? 0 : weights.get(a) - weights.get(b)));
 }
 
-const titled = (name) => name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").replace(/^./, (first) => first.toUpperCase());
+/** Returns a value with the defaults of its schema. */
+function withDefaults(schema, value, depth = 0) {
+  const { default: own, properties, items } = map(schema);
+  const given = value === undefined ? structuredClone(own) : value;
+  if (depth > MAX_DEPTH) return given;
+  const type = typeOf(schema);
+  if (type === "object" && (given === undefined || given === map(given))) {
+    const merged = { ...map(structuredClone(own)), ...given };
+    for (const [name, one] of Object.entries(map(properties))) {
+      const next = withDefaults(one, Object.hasOwn(merged, name) ? merged[name] : undefined, depth + 1);
+      if (next !== undefined) define(merged, name, next);
+    }
+    return Object.keys(merged).length > 0 ? merged : given;
+  }
+  if (type === "array" && Array.isArray(given)) return given.map((item) => withDefaults(items, item, depth + 1));
+  return given;
+}
 
-function field(name, schema, value, { path, descriptor, widgets, isRequired }, context, depth) {
+/** Returns a value without what is empty and was not set in the example. */
+function pruned(value, sample) {
+  if (value === null || typeof value !== "object") return value;
+  const isEmpty = (one) => one === undefined || one === null || one === "" || (typeof one === "object" && Object.keys(one).length === 0);
+  const kept = Object.entries(value).map(([name, one]) => [name, pruned(one, map(sample)[name] ?? list(sample)[name]), map(sample)[name] ?? list(sample)[name]])
+    .filter(([, one, before]) => !isEmpty(one) || (before !== undefined && isEmpty(before)));
+  return Array.isArray(value) ? kept.map(([, one]) => one) : Object.fromEntries(kept);
+}
+
+/** Returns the form of one CRD of a CSV; `example` is the one of its kind and version. */
+export function form({ owned, crd, schema, example, provider, icon }) {
+  const kind = text(owned.kind);
+  const notices = [];
+  const root = map(schema);
+  const spec = map(map(root.properties).spec);
+  const tree = { children: new Map([["spec", described(list(owned.specDescriptors).map(map), spec, notices)]]) };
+  const data = withDefaults({ ...root, properties: { ...map(root.properties), metadata: { type: "object", properties: { name: { type: "string", default: "example" } } } } },
+    structuredClone(example ?? { apiVersion: `${text(map(crd.spec).group)}/${text(owned.version)}`, kind })) ?? {};
+  delete data.status;
+  const reason = unsupported(root) || reasonWithout(spec, tree.children.get("spec"));
+  const state = new State(data);
+  const others = Object.keys(map(root.properties)).filter((name) => !HIDDEN.includes(name) && name !== "spec");
+  const fields = h("div", { class: "form" }, reason
+    ? h("p", { class: "missing" }, "A form is not available for this resource. Use the YAML view.", h("span", { class: "field" }, "spec: ", coded(reason)))
+    : [
+      h("p", { class: "info" }, "Some fields might not be displayed in this form view. Select “YAML view” to edit all fields."),
+      atomic({ id: "form-name", title: "Name", isRequired: true }, (properties) => state.input(["metadata", "name"], { ...properties, type: "text" })),
+      atomic({ id: "form-labels", title: "Labels" }, (properties) => h("input", {
+        ...properties, placeholder: "app=frontend", autocomplete: "off", value: Object.entries(map(data.metadata?.labels)).map(([name, value]) => `${name}=${text(value)}`).join(", "),
+        oninput: ({ target }) => state.set(["metadata", "labels"], Object.fromEntries(target.value.split(",").map((one) => one.trim().split("=", 2)).filter(([name]) => name).map(([name, value = ""]) => [name, value]))),
+      })),
+      group(spec, tree.children.get("spec"), ["spec"], state),
+      others.map((name) => field(name, map(root.properties)[name], undefined, [name], list(root.required).includes(name), state)),
+      h("p", { class: "buttons" }, h("button", { type: "button", disabled: true }, "Create"), h("button", { type: "button", disabled: true }, "Cancel")),
+    ]);
+  for (const [name, one] of Object.entries(map(spec.properties))) {
+    const without = reasonWithout(one, tree.children.get("spec").children.get(name));
+    if (without && !reason) notices.push(`\`spec.${name}\` is shown only in the YAML view: ${without}.`);
+  }
+  const written = h("pre", { tabindex: 0, hidden: true, class: "yaml", "aria-label": `YAML of ${kind}` });
+  const choose = (id, title, isChosen, show) => h("label", {}, h("input", { type: "radio", name: "editor", id, checked: isChosen, onchange: show }), ` ${title}`);
+  const toggle = (isForm) => {
+    fields.hidden = !isForm;
+    written.hidden = isForm;
+    if (!isForm) fill(written, yaml(pruned(data, example)));
+  };
+  return h("section", { class: "page create" },
+    h("h3", {}, `Create ${kind}`),
+    h("p", { class: "muted" }, "Create by completing the form. Default values may be provided by the Operator authors."),
+    h("div", { class: "columns" },
+      h("div", {},
+        h("div", { class: "bar", role: "group", "aria-label": "Configure via" }, "Configure via: ", choose("form-view", "Form view", true, () => toggle(true)), choose("yaml-view", "YAML view", false, () => toggle(false))),
+        fields, written),
+      h("aside", {}, h("p", {}, icon), h("h4", {}, text(owned.displayName) || kind), provider && h("p", { class: "muted" }, `provided by ${provider}`),
+        h("p", {}, text(owned.description) || h("span", { class: "missing" }, "no description", h("span", { class: "field" }, "description is not set"))))),
+    notices.length > 0 && h("h4", {}, "What this form lacks"),
+    h("ul", { class: "notices" }, notices.slice(0, MAX_NOTICES).map((notice) => h("li", {}, coded(notice))), notices.length > MAX_NOTICES && h("li", {}, `and ${notices.length - MAX_NOTICES} more`)));
+}
+
+/** Sets a property of an object itself, also one that is named `__proto__`. */
+const define = (object, name, value) => Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+
+/** What is filled in, and the fields that depend on it. */
+class State {
+  #data;
+  #dependents = [];
+
+  constructor(data) {
+    this.#data = data;
+  }
+
+  get(path) {
+    return valueAt(this.#data, path);
+  }
+
+  set(path, value) {
+    let at = this.#data;
+    for (const [index, name] of path.slice(0, -1).entries()) {
+      if (!Object.hasOwn(at, name) || at[name] === null || typeof at[name] !== "object") define(at, name, /^\d+$/.test(path[index + 1]) ? [] : {});
+      at = at[name];
+    }
+    define(at, path.at(-1), value);
+    for (const update of this.#dependents) update();
+  }
+
+  /** Shows an element only while the value at a path is the one that it depends on. */
+  depend(element, { path, value }) {
+    const update = () => (element.hidden = text(this.get(["spec", ...path])) !== value);
+    this.#dependents.push(update);
+    update();
+  }
+
+  /** Returns an input for the value at a path. */
+  input(path, properties) {
+    const value = ({ target }) => (target.type !== "number" ? target.value : target.value === "" ? "" : Number(target.value));
+    return h("input", { ...properties, autocomplete: "off", value: text(this.get(path)), oninput: (event) => this.set(path, value(event)) });
+  }
+}
+
+/** Returns the fields of an object. */
+function group(schema, node, path, state) {
+  const required = new Set(list(schema.required).map(text));
+  const shown = ordered(schema, node, path.slice(1)).filter((name) => !reasonWithout(map(schema.properties)[name], node?.children.get(name)));
+  const fields = (names) => names.map((name) => field(name, map(schema.properties)[name], node?.children.get(name), [...path, name], required.has(name), state));
+  const [main, advanced] = [false, true].map((isAdvanced) => shown.slice(0, MAX_FIELDS).filter((name) => Boolean(node?.children.get(name)?.isAdvanced) === isAdvanced));
+  return [
+    fields(main),
+    advanced.length > 0 && folded("Advanced configuration", false, () => fields(advanced)),
+    shown.length > MAX_FIELDS && h("p", { class: "notice" }, `Only the first ${MAX_FIELDS} of ${shown.length} fields are shown.`),
+  ];
+}
+
+/** Returns a group that is closed at first, as all are in the console; its contents are made when it is opened. */
+function folded(title, isRequired, contents, help) {
+  const inner = h("div", { class: "inner" });
+  const open = () => element.open && inner.childNodes.length === 0 && fill(inner, contents());
+  const element = h("details", { class: "group", ontoggle: open }, h("summary", {}, title, isRequired && star()), helpText(help), inner);
+  return element;
+}
+
+const star = () => h("span", { class: "required", "aria-hidden": "true" }, " *");
+const helpText = (help, id) => help && h("p", { id, class: "muted help-text" }, help.length > 500 ? `${help.slice(0, 500)}…` : help);
+
+/** Returns a field with one control. */
+function atomic({ id = `field-${(ids += 1)}`, title, help, isRequired }, control) {
+  const properties = { id, "aria-required": isRequired ? "true" : undefined, "aria-describedby": help ? `${id}-help` : undefined };
+  return h("div", { class: "field" }, h("label", { for: id }, title, isRequired && star()), control(properties), helpText(help, `${id}-help`));
+}
+
+function field(name, schema, node, path, isRequired, state) {
+  const element = shownField(name, schema, node ?? { children: new Map() }, path, isRequired, state);
+  if (node?.dependency) state.depend(element, node.dependency);
+  return element;
+}
+
+function shownField(name, schema, node, path, isRequired, state) {
+  const { control } = node;
+  const title = node.title || text(schema.title) || name;
+  const help = node.description || text(schema.description);
+  const type = typeOf(schema);
+  if (control === "hidden") return h("span", { hidden: true });
+  if (control === "resourceRequirements") return folded(title, isRequired, () => resources(path, state), help);
+  if (control === "updateStrategy") return strategy({ title, help: help || "How should the pods be replaced when a new revision is created?", isRequired }, path, state);
+  if (OBJECT_FIELDS.includes(control)) return folded(title, isRequired, () => affinity(state.get(path)), help);
+  if (type === "array" && !control) return folded(title, isRequired, () => items(title, name, schema, node, path, state), help);
+  if (type === "object" && !control) return folded(title, isRequired, () => group(schema, node, path, state), help);
+  const value = state.get(path);
+  const about = { title, help, isRequired };
+  const select = (options, first) => atomic(about, (properties) => h("select", { ...properties, onchange: ({ target }) => state.set(path, target.value) },
+    !options.includes(text(value)) && h("option", { value: "" }, first), options.map((one) => h("option", { selected: one === text(value) }, one))));
+  const choice = (role, label) => atomic(about, (properties) => h("div", { class: "choice" },
+    h("input", { ...properties, type: "checkbox", role, checked: value === true, onchange: ({ target }) => state.set(path, target.checked) }), h("span", { class: "muted", "aria-hidden": "true" }, label)));
+  if (control === "resource") return select(value === undefined ? [] : [text(value)], `Select ${node.kind}`);
+  if (control === "select") return select(node.options, `Select ${title}`);
+  if (control === "imagePullPolicy") return radios(about, ["Always", "Never", "IfNotPresent"], text(value), (next) => state.set(path, next));
+  if (control === "booleanSwitch") return choice("switch", "true");
+  if (control === "checkbox") return choice(undefined, text(schema.title) || name);
+  if (control === "podCount") return atomic(about, (properties) => spinner(properties, path, state));
+  if (control === "password") return atomic(about, (properties) => state.input(path, { ...properties, type: "password" }));
+  if (control === "number" || ["number", "integer"].includes(type)) return atomic(about, (properties) => state.input(path, { ...properties, type: "number", step: "any" }));
+  if (control === "text") return atomic(about, (properties) => state.input(path, { ...properties, type: "text" }));
+  if (list(schema.enum).length > 0) return select(schema.enum.map(text), `Select ${title}`);
+  if (type === "boolean") return choice(undefined, text(schema.title) || name);
+  return atomic(about, (properties) => state.input(path, { ...properties, type: INPUTS[text(schema.format)] ?? "text" }));
+}
+
+function radios({ title, help, isRequired }, options, chosen, choose) {
   ids += 1;
-  const id = `field-${ids}`;
-  const title = text(descriptor.displayName) || titled(name);
-  const help = text(descriptor.description) || text(schema.description);
-  const has = (widget) => widgets.find((one) => one === widget || one.startsWith(`${widget}:`));
-  const shown = value ?? schema.default;
-  const describe = help ? { "aria-describedby": `${id}-help` } : {};
-  const star = isRequired && h("span", { class: "required", "aria-hidden": "true" }, " *");
-  const extra = isRequired ? { "aria-required": "true" } : {};
-  const note = help && h("p", { id: `${id}-help`, class: "muted help-text" }, help.length > 500 ? `${help.slice(0, 500)}…` : help);
-  const labelled = (control) => h("div", { class: "field" }, h("label", { for: id }, title, star), control, note);
-  const options = widgets.filter((one) => one.startsWith("select:")).map((one) => one.slice("select:".length));
-  const values = options.length > 0 ? options : list(schema.enum).map(text);
-  const select = (all) => labelled(h("select", { id, ...describe, ...extra }, shown === undefined && h("option", { value: "" }, "Select…"), all.map((one) => h("option", { selected: one === text(shown) }, one))));
-  if (has("resourceRequirements")) {
-    const part = (kind, unit) => h("label", {}, `${kind} ${unit}`, h("input", { value: text(map(map(shown)[kind])[unit]) }));
-    return h("fieldset", { class: "field" }, h("legend", {}, title), note, ["limits", "requests"].map((kind) => h("div", { class: "row" }, part(kind, "cpu"), part(kind, "memory"))));
-  }
-  if (has("updateStrategy")) return select(["RollingUpdate", "Recreate"]);
-  if (has("imagePullPolicy")) return select(["Always", "IfNotPresent", "Never"]);
-  if (values.length > 0) return select(values);
-  if (schema.type === "boolean" || has("booleanSwitch") || has("checkbox")) {
-    const role = has("checkbox") ? {} : { role: "switch" };
-    return h("div", { class: "field" }, h("div", { class: "choice" }, h("input", { type: "checkbox", id, checked: shown === true, ...role, ...describe }), h("label", { for: id }, title, star)), note);
-  }
-  if (schema.type === "integer" || schema.type === "number" || has("podCount") || has("number")) {
-    return labelled(h("input", { id, type: "number", value: text(shown), min: schema.minimum, max: schema.maximum, ...describe, ...extra }));
-  }
-  if (schema.type === "array") {
-    const items = map(schema.items);
-    const all = list(shown);
-    const inner = all.slice(0, 20).map((one, index) => (items.properties && depth < MAX_DEPTH
-      ? h("fieldset", {}, h("legend", {}, `${title} ${index + 1}`), flat(group(items, map(one), `${path}[${index}].`, context, depth + 1)))
-      : h("input", { value: typeof one === "object" ? JSON.stringify(one) : text(one), "aria-label": `${title} ${index + 1}` })));
-    return h("details", { class: "group", open: Boolean(has("arrayFieldGroup")) }, h("summary", {}, title, star), note, inner, h("button", { type: "button", disabled: true }, `Add ${title}`));
-  }
-  if (schema.properties && depth < MAX_DEPTH) {
-    return h("details", { class: "group", open: Boolean(has("fieldGroup")) || isRequired }, h("summary", {}, title, star), note, flat(group(schema, map(shown), `${path}.`, context, depth + 1)));
-  }
-  if (schema.type === "object" || schema["x-kubernetes-preserve-unknown-fields"]) {
-    return labelled(h("textarea", { id, rows: 3, ...describe }, shown === undefined ? "" : JSON.stringify(shown, null, 2)));
-  }
-  return labelled(h("input", { id, type: has("password") ? "password" : "text", autocomplete: "off", value: text(shown), ...describe, ...extra }));
+  const name = `field-${ids}`;
+  return h("fieldset", { class: "field" }, h("legend", {}, title, isRequired && star()),
+    options.map((one) => h("div", { class: "choice" }, h("input", { type: "radio", name, id: `${name}-${one}`, checked: one === chosen, onchange: () => choose(one) }), h("label", { for: `${name}-${one}` }, one))),
+    helpText(help));
 }
 
-const flat = ({ main, advanced }) => [...main, advanced.length > 0 && h("details", { class: "group" }, h("summary", {}, "Advanced configuration"), advanced)];
+function spinner(properties, path, state) {
+  const input = state.input(path, { ...properties, type: "number", min: 0 });
+  const step = (title, label, by) => h("button", { type: "button", "aria-label": label, onclick: () => {
+    input.value = Math.trunc(Number(input.value) || 0) + by;
+    state.set(path, Number(input.value));
+  } }, title);
+  return h("div", { class: "spinner" }, step("−", "Decrement", -1), input, step("+", "Increment", 1));
+}
+
+function resources(path, state) {
+  return ["limits", "requests"].map((kind) => h("fieldset", { class: "field" }, h("legend", {}, kind === "limits" ? "Limits" : "Requests"),
+    h("div", { class: "row" }, [["CPU cores", "cpu", "500m"], ["Memory", "memory", "50Mi"], ["Storage", "ephemeral-storage", "50Mi"]].map(([title, unit, placeholder]) =>
+      h("label", {}, title, state.input([...path, kind, unit], { placeholder, type: "text" }))))));
+}
+
+function strategy(about, path, state) {
+  const rolling = h("div", { class: "row" }, [["Max unavailable", "maxUnavailable"], ["Max surge", "maxSurge"]].map(([title, name]) =>
+    h("label", {}, title, state.input([...path, "rollingUpdate", name], { placeholder: "25%", type: "text" }))));
+  const type = text(map(state.get(path)).type) || "RollingUpdate";
+  rolling.hidden = type !== "RollingUpdate";
+  const element = radios(about, ["RollingUpdate", "Recreate"], type, (next) => {
+    rolling.hidden = next !== "RollingUpdate";
+    state.set([...path, "type"], next);
+  });
+  element.insertBefore(rolling, element.children[2]);
+  return element;
+}
+
+/** Returns the rules of an affinity. */
+function affinity(value) {
+  const rules = [["required", "Required during scheduling, ignored during execution", "Add required"], ["preferred", "Preferred during scheduling, ignored during execution", "Add preferred"]];
+  return rules.map(([kind, title, add]) => {
+    const found = map(value)[`${kind}DuringSchedulingIgnoredDuringExecution`];
+    const terms = Array.isArray(found) ? found : list(map(found).nodeSelectorTerms);
+    return h("fieldset", { class: "field" }, h("legend", {}, title), terms.length > 0 && h("pre", { tabindex: 0, "aria-label": title }, yaml(terms.slice(0, MAX_ITEMS))), h("button", { type: "button", disabled: true }, add));
+  });
+}
+
+/** Returns the items of a list, with buttons that add and remove them. */
+function items(title, name, schema, node, path, state) {
+  const host = h("div", { class: "items" });
+  const inner = map(schema.items);
+  const change = (next) => {
+    state.set(path, next);
+    show();
+  };
+  const show = () => {
+    const all = list(state.get(path));
+    fill(host,
+      all.slice(0, MAX_ITEMS).map((_, index) => h("div", { class: "item" },
+        h("button", { type: "button", class: "remove", onclick: () => change(all.filter((_, other) => other !== index)) }, `Remove ${title}`),
+        field(`${name}-${index}`, inner, node.children.get("items"), [...path, String(index)], false, state))),
+      all.length > MAX_ITEMS && h("p", { class: "notice" }, `Only the first ${MAX_ITEMS} of ${all.length} items are shown.`),
+      h("button", { type: "button", class: "add", "data-key": "add", onclick: () => change([...all, withDefaults(inner, undefined) ?? (GROUPS.includes(typeOf(inner)) ? (typeOf(inner) === "array" ? [] : {}) : "")]) }, `Add ${title}`));
+  };
+  show();
+  return host;
+}

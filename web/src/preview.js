@@ -1,9 +1,10 @@
 // How catalogs show an operator: OperatorHub.io, OpenShift's console, and its forms. Rendered from the CSV; what is missing is shown as
 // users will see it, and named.
 
-import { fill, h, link, list, map, text } from "./dom.js";
+import { coded, fill, h, link, list, map, text } from "./dom.js";
 import { iconAddress } from "./icon.js";
 import { markdown } from "./markdown.js";
+import { details } from "./details.js";
 import { form } from "./form.js";
 
 const LEVELS = ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"];
@@ -182,22 +183,49 @@ function installation(one) {
       h("p", {}, h("button", { type: "button", disabled: true }, "Install"), h("span", { class: "muted" }, ` This is a preview; ${name} is not installed.`))));
 }
 
-/** The console's form of each CRD. */
+/** The console's pages of each CRD: the form that creates a custom resource, and the details of one. */
 export function formsView(data) {
   if (!data.csv) return without();
   const one = described(data);
   if (one.owned.length === 0) return h("p", { class: "notice" }, "The CSV owns no CRDs (spec.customresourcedefinitions.owned), so the console shows no forms.");
   let examples = [];
+  let problem = "";
   try {
     examples = list(JSON.parse(text(one.notes["alm-examples"]) || "[]")).map(map);
   } catch {
-    examples = null;
+    problem = "`metadata.annotations.alm-examples` is not valid JSON, so the form has no example, and the YAML view is almost empty.";
   }
+  const internal = listed(one.notes["operators.operatorframework.io/internal-objects"]).split(", ");
   const host = h("div", {});
-  const show = (index) => fill(host, form(one.owned[index], data.crds, examples));
+  const show = (index) => fill(host, pages(one, one.owned[index], examples, problem, internal));
   show(0);
   return h("div", { class: "preview forms" },
     h("p", {}, h("label", {}, "Custom resource ", h("select", { id: "crd", onchange: (event) => show(event.target.selectedIndex) },
       one.owned.map((crd) => h("option", {}, `${text(crd.kind) || text(crd.name)} ${text(crd.version)}`))))),
     host);
+}
+
+function pages(one, owned, examples, problem, internal) {
+  const name = text(owned.name);
+  const kind = text(owned.kind);
+  const crd = map(Object.hasOwn(one.crds, name) ? one.crds[name] : undefined);
+  const version = list(map(crd.spec).versions).map(map).find((version) => version.name === owned.version);
+  const schema = map(map(version).schema).openAPIV3Schema;
+  const group = text(map(crd.spec).group) || name.split(".").slice(1).join(".");
+  const wanted = `${group}/${text(owned.version)}`;
+  const example = examples.find((one) => one.kind === kind && one.apiVersion === wanted);
+  const similar = examples.filter((one) => one.kind === kind).map((one) => text(one.apiVersion));
+  const notices = [
+    problem,
+    !Object.hasOwn(one.crds, name) && `The bundle does not contain the CRD \`${name}\`.`,
+    Object.hasOwn(one.crds, name) && !version && `The CRD does not have the version \`${text(owned.version)}\`.`,
+    version && !schema && "The CRD has no schema.",
+    !problem && !example && `\`metadata.annotations.alm-examples\` has no ${kind} of \`${wanted}\`${similar.length > 0 ? `, only of \`${similar[0]}\`` : ""}, so the form has no example, and the YAML view is almost empty.`,
+    internal.includes(name) && "`operators.operatorframework.io/internal-objects` names this CRD, so the console does not list it among the provided APIs.",
+  ].filter(Boolean);
+  return [
+    notices.map((notice) => h("p", { class: "notice" }, coded(notice))),
+    form({ owned, crd, schema, example, provider: one.provider, icon: icon(one, "small") }),
+    details({ owned, schema, example }),
+  ];
 }

@@ -1,6 +1,7 @@
 // The worker: reads what was dropped, and runs the WebAssembly. Each message is one call: `{id, method, args}`.
 
 import { initSync, Engine, choices, explain, decompressed } from "engine";
+import { EXAMPLE } from "./example.js";
 import { buffers, ReadError, decoders, subjects, unpacked } from "./archive.js";
 
 decoders.decompressed = decompressed;
@@ -40,12 +41,28 @@ function clipped(preview) {
   return { ...clip(preview), isClipped };
 }
 
+/** Compiles the WebAssembly while it is decompressed. */
+function compiled(base64) {
+  const bytes = Uint8Array.fromBase64?.(base64) ?? Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compileStreaming(new Response(stream, { headers: { "Content-Type": "application/wasm" } }));
+}
+
+/** Validates the example while nothing is open: browsers compile a function when it is called first, and rules read their tables then. */
+function warmUp() {
+  const first = new Engine("example");
+  for (const [path, text] of Object.entries(EXAMPLE)) first.set(path, new TextEncoder().encode(text));
+  first.validate("{}");
+  first.preview();
+  first.free();
+}
+
 const methods = {
-  async start(compressed) {
-    const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const bytes = await new Response(stream).arrayBuffer();
-    initSync({ module: await WebAssembly.compile(bytes) });
-    return JSON.parse(choices());
+  /** Starts the WebAssembly, which is given compressed in base64, or as the module that an earlier worker compiled. */
+  async start(engine) {
+    const module = engine instanceof WebAssembly.Module ? engine : await compiled(engine);
+    initSync({ module });
+    return { module, choices: JSON.parse(choices()) };
   },
 
   /** Returns the bundles and catalogs among the files that were dropped. */
@@ -96,12 +113,17 @@ const methods = {
   explain: (rule) => explain(rule),
 };
 
+let calls = 0;
+
 self.onmessage = async ({ data: { id, method, args } }) => {
+  calls += 1;
   try {
     const result = await methods[method](...args);
     // The files are the page's from now on.
     const given = method === "read" ? buffers(result.flatMap(({ files }) => files)) : [];
     self.postMessage({ id, result }, given);
+    // What was dropped meanwhile comes first.
+    if (method === "start") setTimeout(() => calls === 1 && warmUp());
   } catch (error) {
     // Errors of the engine are strings; anything else than those and unreadable files leaves it in an unknown state.
     const isExpected = typeof error === "string" || error instanceof ReadError;

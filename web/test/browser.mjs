@@ -1,7 +1,9 @@
 // A headless browser with the page, for tests.
 
-import { existsSync, mkdirSync } from "node:fs";
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
+import test, { after } from "node:test";
 import puppeteer from "puppeteer-core";
 
 export const root = new URL("../..", import.meta.url).pathname;
@@ -16,6 +18,25 @@ if (skip && process.env.CI) throw new Error(skip);
 
 export async function launch() {
   return puppeteer.launch({ executablePath: found, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+}
+
+let shared;
+after(async () => (await shared)?.close());
+
+/** Opens the page in a new tab of the browser that the tests of one file share. */
+export const openShared = async (options) => open(await (shared ??= launch()), options);
+
+/** A test with a page of its own, on which nothing may go wrong. */
+export function case_(name, options, run) {
+  test(name, { skip, timeout: 120_000 }, async (t) => {
+    const { tab, problems } = await openShared(options);
+    try {
+      await run(tab, t, problems);
+      assert.deepEqual(problems, []);
+    } finally {
+      await tab.close();
+    }
+  });
 }
 
 const isOwn = (request) => /^(file|blob|data):|^http:\/\/127\.0\.0\.1/.test(request.url());
@@ -91,6 +112,14 @@ export async function findings(tab) {
 }
 
 export const summary = (tab) => tab.$eval(".findings .summary h3", (title) => title.textContent);
+
+/** Compares lines with those of `snapshots/<name>.txt`; with INSTA_UPDATE=always, writes them, as the tests of the crates do. */
+export function snapshot(name, lines) {
+  const file = new URL(`snapshots/${name}.txt`, import.meta.url);
+  const text = lines.map((line) => `${line}\n`).join("");
+  if (process.env.INSTA_UPDATE === "always") writeFileSync(file, text);
+  assert.equal(text, readFileSync(file, "utf8"), `${name}: review the difference, and accept it with INSTA_UPDATE=always`);
+}
 
 export function screenshots() {
   const directory = process.env.SCREENSHOTS;

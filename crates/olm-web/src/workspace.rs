@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::settings::{self, SettingsError};
 use olm_catalog::browse::{Head, Package, entries};
 use olm_catalog::fix as catalog_fix;
-use olm_catalog::graph::{self, DrawError, Parts};
+use olm_catalog::graph::{self, PartLimits};
 use olm_catalog::validate::{Blob, Decoded, PackageGraph, Packages, decode, heads, report, resolve};
 use olm_diff::{Options, Version, compare, sections, sentence, summary};
 use olm_model::bundle::ANNOTATIONS_FILE;
@@ -50,10 +50,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The entries of channels that are drawn at once.
-const MAX_DRAWN: usize = 5000;
-/// The size of a drawing, in bytes, above which fewer entries are drawn.
-const MAX_DRAWING: usize = 4 << 20;
+/// What a browser draws of an upgrade graph at once.
+const MAX_DRAWN: PartLimits = PartLimits { entries: 5000, bytes: 4 << 20 };
 
 /// The schema of packages.
 const PACKAGE: &str = "olm.package";
@@ -313,7 +311,7 @@ impl Workspace {
                 }
             }
             let icon = if found.has_icon { of_package } else { Json::Null };
-            let parts = drawn(linked, from);
+            let parts = graph::parts(linked, from, MAX_DRAWN);
             let problem = parts.as_ref().err().map(ToString::to_string);
             let graph = parts.ok().map(|parts| {
                 let drawn = [parts.bundles.start, parts.bundles.end];
@@ -373,18 +371,6 @@ impl Workspace {
     ) -> Result<String, Error> {
         let blobs: Vec<Blob> = self.decoded()?.into_iter().map(|decoded| decoded.blob).collect();
         answer(resolve(&blobs).0)
-    }
-}
-
-/// Returns the upgrade graph of a package from a bundle on, as much of it as a browser can draw.
-fn drawn(linked: &PackageGraph<'_>, from: usize) -> Result<Parts, DrawError> {
-    let mut entries = MAX_DRAWN;
-    loop {
-        let parts = graph::parts(linked, from, entries)?;
-        if parts.body.len() <= MAX_DRAWING || entries <= 1 {
-            return Ok(parts);
-        }
-        entries /= 2;
     }
 }
 
@@ -542,7 +528,7 @@ mod tests {
 
     #[test]
     fn the_graph_of_a_large_package_is_drawn_in_parts() {
-        let count = MAX_DRAWN + 10;
+        let count = MAX_DRAWN.entries + 10;
         let channel = |name: &str, first: usize| {
             let entries = (first..count).rev().map(|patch| {
                 let (older, skipped) = (patch.saturating_sub(1), patch.saturating_sub(2));
@@ -568,7 +554,7 @@ mod tests {
         let end = usize::try_from(end).unwrap();
         assert_eq!((&newest["drawn"][0], &newest["total"]), (&json!(0), &json!(count)));
         let body = newest["body"].as_str().unwrap();
-        assert!(end > 1000 && body.len() <= MAX_DRAWING, "{end} bundles, {} bytes", body.len());
+        assert!(end > 1000 && body.len() <= MAX_DRAWN.bytes + 10_000, "{end} bundles, {} bytes", body.len());
         assert!(body.contains("data-channel=\"fast\"") && !body.contains("-outside="));
         // The rest: what is older than the other channel has no lane for it, and the edges that leave the part are named.
         let older = graph(end);
@@ -581,5 +567,20 @@ mod tests {
         // A row that does not exist is the last one.
         let last = graph(usize::MAX);
         assert_eq!(last["drawn"], json!([count - 1, count]));
+    }
+
+    #[test]
+    fn names_that_are_too_long_to_draw_are_a_problem_of_the_graph() {
+        let name = "x".repeat(MAX_DRAWN.bytes);
+        let mut workspace = Workspace::new("catalog");
+        let blobs = [
+            json!({"schema": "olm.package", "name": "lake", "defaultChannel": "stable"}),
+            json!({"schema": "olm.channel", "package": "lake", "name": "stable", "entries": [{"name": name}]}),
+        ];
+        workspace.set("lake.json", blobs.map(|blob| blob.to_string()).concat().into());
+        let package = parsed(&workspace.package("lake", 0).unwrap());
+        assert_eq!(package["graph"], Json::Null);
+        let problem = package["problem"].as_str().unwrap();
+        assert!(problem.starts_with("the names of bundle `xxx") && problem.len() < 200, "{problem}");
     }
 }

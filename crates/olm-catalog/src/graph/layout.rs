@@ -28,6 +28,14 @@ pub enum DrawError {
         /// How many entries its channels have.
         entries: usize,
     },
+    /// The drawing of one bundle is larger than a part may be.
+    #[error("the names of bundle `{bundle}` and its channels are too long to draw: the limit is {max} bytes")]
+    TooLong {
+        /// The name of the bundle.
+        bundle: String,
+        /// The maximum size of a part, in bytes.
+        max: usize,
+    },
     /// The bundle whose upgrades are to be highlighted is not drawn.
     #[error("bundle `{bundle}` is not in package `{package}`")]
     UnknownBundle {
@@ -172,12 +180,13 @@ impl<'b> Layout<'b> {
         }
         let place = |row: usize| drawn.contains(&row).then(|| row - from);
         let node = |node: Node<'b>| {
-            let Node { row, entry, state, next, .. } = node;
+            let Node { row, entry, state, next, mut outside } = node;
             let row = place(row)?;
-            let outside = next.each_ref().map(|step| {
-                let (to, by) = step.as_ref().filter(|(to, _)| place(*to).is_none())?;
-                Some((all[*to].name, by.clone()))
-            });
+            for (step, outside) in next.iter().zip(&mut outside) {
+                if let Some((to, by)) = step.as_ref().filter(|(to, _)| place(*to).is_none()) {
+                    *outside = Some((all[*to].name, by.clone()));
+                }
+            }
             let next = next.map(|step| step.and_then(|(to, by)| Some((place(to)?, by))));
             Some(Node { row, entry, state, next, outside })
         };

@@ -15,5 +15,5 @@ pub use dot::dot;
 pub use layout::{DrawError, MAX_NODES};
 pub use mermaid::mermaid;
 pub use page::{Parts, page, parts};
-pub use svg::{Drawing, Installed, svg};
+pub use svg::{Drawing, Installed, PartLimits, svg};
 pub use text::text;

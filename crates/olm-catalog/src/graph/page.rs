@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::layout::DrawError;
-use super::svg::{DARK_STYLE, STYLE, escaped, part_without_style, without_style};
+use super::svg::{DARK_STYLE, PartLimits, STYLE, escaped, part_without_style, without_style};
 use crate::validate::{PackageGraph, Packages};
 
 const PAGE: &str = include_str!("page.html");
@@ -29,14 +29,13 @@ pub struct Parts {
     pub total: usize,
 }
 
-/// Returns the parts of a page with the drawing of a package: its bundles from the one at `from` on, as many as have at most
-/// `max_entries` entries of channels.
+/// Returns the parts of a page with the drawing of a package: its bundles from the one at `from` on, as many as fit into the limits.
 ///
 /// # Errors
-/// The package is too large to draw.
-pub fn parts(linked: &PackageGraph<'_>, from: usize, max_entries: usize) -> Result<Parts, DrawError> {
+/// The package is too large to draw, or its bundle at `from` is.
+pub fn parts(linked: &PackageGraph<'_>, from: usize, limits: PartLimits) -> Result<Parts, DrawError> {
     let style = format!("{STYLE}{PAGE_STYLE}\n@media (prefers-color-scheme:dark){{{DARK_STYLE}}}");
-    let (drawing, bundles, total) = part_without_style(linked, from, max_entries)?;
+    let (drawing, bundles, total) = part_without_style(linked, from, limits)?;
     let (mut options, mut drawings) = (String::new(), String::new());
     add(&linked.package.name, &drawing, &mut options, &mut drawings);
     Ok(Parts { style, body: body("", &options, &drawings), bundles, total })

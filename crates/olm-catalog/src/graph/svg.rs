@@ -80,17 +80,42 @@ pub(crate) fn without_style(linked: &PackageGraph<'_>) -> Result<String, DrawErr
     Ok(Canvas::new(&layout(linked)?).draw(None))
 }
 
-/// Draws the bundles of a package from a row on, as [`Layout::part`] limits them, for a page that has the style already. Returns their
+/// What a part of a drawing may contain.
+#[derive(Debug, Clone, Copy)]
+pub struct PartLimits {
+    /// The maximum number of entries of channels, unless one bundle has more.
+    pub entries: usize,
+    /// The maximum size of the drawing, in bytes.
+    pub bytes: usize,
+}
+
+/// Draws the bundles of a package from a row on, as many as fit into the limits, for a page that has the style already. Returns their
 /// rows, and how many there are, too.
 pub(crate) fn part_without_style(
     linked: &PackageGraph<'_>,
     from: usize,
-    max_nodes: usize,
+    limits: PartLimits,
 ) -> Result<(String, Range<usize>, usize), DrawError> {
     let layout = layout(linked)?;
     let total = layout.rows.len();
-    let (layout, rows) = layout.part(from, max_nodes);
-    Ok((Canvas::new(&layout).draw(None), rows, total))
+    let mut entries = limits.entries;
+    let (mut part, mut rows) = layout.part(from, entries);
+    loop {
+        let drawing = Canvas::new(&part).draw(None);
+        if drawing.len() <= limits.bytes {
+            return Ok((drawing, rows, total));
+        }
+        if let [row] = part.rows.as_slice() {
+            return Err(DrawError::TooLong {
+                bundle: shortened(row.name, MAX_LABEL).into_owned(),
+                max: limits.bytes,
+            });
+        }
+        entries /= 2;
+        let shorter;
+        (part, shorter) = part.part(0, entries);
+        rows.end = rows.start + shorter.len();
+    }
 }
 
 struct Canvas<'l> {

@@ -1,0 +1,109 @@
+// Opens a hostile input in the page, looks at every view, and checks that the page stays within its limits.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+/** How long the page itself may not answer, in milliseconds. */
+export const MAX_PAUSE = 1000;
+/** What the process of the page may take, in bytes. */
+export const MAX_MEMORY = 512 << 20;
+
+/** The processes that show pages. */
+function renderers(browser) {
+  const processes = new Map();
+  for (const name of readdirSync("/proc")) {
+    try {
+      const status = readFileSync(join("/proc", name, "status"), "utf8");
+      const size = (field) => Number(new RegExp(`^${field}:\\s*(\\d+)`, "m").exec(status)?.[1] ?? 0) * 1024;
+      processes.set(name, { parent: String(size("PPid") / 1024), memory: size("RssAnon") + size("RssShmem"), command: readFileSync(join("/proc", name, "cmdline"), "utf8") });
+    } catch {
+      // Not a process, or one that has ended.
+    }
+  }
+  const own = String(browser.process().pid);
+  return [...processes].filter(([pid, { command }]) => {
+    let at = pid;
+    while (at && at !== own) at = processes.get(at)?.parent;
+    return at && command.includes("--type=renderer");
+  });
+}
+
+/** What the processes take, in bytes, without the program itself. */
+const memory = (browser) => Math.max(0, ...renderers(browser).map(([, { memory }]) => memory));
+
+/** How long the pages have computed, in milliseconds: their main threads, or all, with the workers and the compiler. */
+export function computed(browser, { isAll = false } = {}) {
+  const spent = (pid) => {
+    try {
+      const threads = isAll ? readdirSync(`/proc/${pid}/task`) : [pid];
+      return threads.reduce((sum, thread) => sum + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]) / 1e6, 0);
+    } catch {
+      // It has ended.
+      return 0;
+    }
+  };
+  return renderers(browser).reduce((sum, [pid]) => sum + spent(pid), 0);
+}
+
+/** Opens the file at `path` in a tab, looks at every view, and returns a line about it. The page may pause only as long as it computes:
+ * what it waits because others use the processors is not its own. */
+export async function examine({ browser, tab, problems }, path, check = () => {}) {
+  await tab.evaluate(() => {
+    window.pause = 0;
+    if (window.pauses) return;
+    window.pauses = true;
+    let last = performance.now();
+    setInterval(() => {
+      const now = performance.now();
+      window.pause = Math.max(window.pause, now - last);
+      last = now;
+    }, 10);
+  });
+  let peak = 0;
+  const timer = setInterval(() => (peak = Math.max(peak, memory(browser))), 50);
+  try {
+    const pauses = [];
+    let before = computed(browser);
+    const paused = async (what) => {
+      const pause = await tab.evaluate(() => { const { pause } = window; window.pause = 0; return pause; });
+      const now = computed(browser);
+      pauses.push([Math.round(Math.min(pause, now - before)), what]);
+      before = now;
+    };
+    const titled = await tab.evaluate(() => (document.title = "before"));
+    await (await tab.$("#file")).uploadFile(path);
+    const start = performance.now();
+    await tab.waitForFunction((titled) => document.querySelector("dialog[open]") || (document.title !== titled && document.querySelector(".findings .summary h3")), { timeout: 90_000 }, titled);
+    const text = await tab.evaluate(() => (document.querySelector("dialog[open]") ?? document.querySelector(".findings .summary")).innerText.replace(/\s+/g, " ").slice(0, 300));
+    const took = performance.now() - start;
+    await paused("open");
+    await check(text, tab);
+    if (!(await tab.$("dialog[open]"))) {
+      for (const view of await tab.$$eval("[role=tab]", (tabs) => tabs.map((tab) => tab.id))) {
+        await tab.evaluate((view) => document.getElementById(view).click(), view);
+        await tab.waitForFunction((view) => document.querySelector("#panel")?.getAttribute("aria-labelledby") === view, { timeout: 60_000 }, view);
+        if (view === "tab-forms") await tab.$$eval("details.group", (all) => all.slice(0, 20).forEach((one) => (one.open = true)));
+        if (view === "tab-catalog") await tab.evaluate(() => document.querySelector(".packages .place")?.click());
+        // The next time that the page measures itself.
+        await tab.evaluate(() => new Promise((resolve) => setTimeout(resolve, 20)));
+        await paused(view);
+        assert.equal(await tab.$$eval("#panel script, #panel [onerror], #panel [onload], #panel a[href^='javascript' i]", (all) => all.length), 0);
+      }
+      await tab.evaluate(() => document.querySelector("#tab-validate").click());
+    }
+    const [pause, where] = pauses.sort(([a], [b]) => b - a)[0];
+    assert.deepEqual(problems, []);
+    assert.ok(pause < MAX_PAUSE, `the page did not answer for ${pause} ms (${where})`);
+    assert.ok(peak < MAX_MEMORY, `${peak >> 20} MiB`);
+    return { text, pause, peak, line: `${Math.round(took)} ms, the page paused for ${pause} ms (${where}), ${peak >> 20} MiB: ${text.slice(0, 160)}` };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Checks that the page is usable: the example has findings. */
+export async function usable(tab) {
+  await tab.evaluate(() => (document.querySelector("#dialog").close(), (document.title = "before"), document.querySelector("#example").click()));
+  await tab.waitForFunction(() => document.title.startsWith("example: ") && !document.title.includes("not validated"), { timeout: 60_000 }).catch(async (error) => { throw new Error(`${error.message}: ${await tab.evaluate(() => document.body.innerText.slice(0, 300))}`); });
+}
