@@ -88,7 +88,7 @@ base: manifests ## Generate the base CSV from operator/Cargo.toml, the CRDs and 
 
 .PHONY: bundle
 bundle: base ## Generate and validate the bundle in bundle/
-	$(OPERATOR) manifests --stdout --image $(IMG) --operand-image $(MEMCACHED_IMAGE) | \
+	$(OPERATOR) manifests --olm --image $(IMG) --operand-image $(MEMCACHED_IMAGE) | \
 	  $(BUNDLE_TOOL) generate bundle --package memcached-operator --version $(VERSION) \
 	    --channels $(CHANNELS) --default-channel $(DEFAULT_CHANNEL) --output-dir bundle
 	$(BUNDLE_TOOL) validate bundle

@@ -109,7 +109,7 @@ impl Reconciler for Zones {
 
     fn desired(&self, zone: &Zone, observed: &Observed<Self>) -> Result<Children, Error> {
         let mut children = Children::new();
-        let token = observed.reference(self.credentials).and_then(|secret| secret.text("token"));
+        let token = observed.reference(self.credentials).and_then(|secret| secret.string("token"));
         // What is published stays while the credentials are missing.
         if token.is_some() || observed.child(self.published, &zone.name_any()).is_some() {
             let records = observed.references(self.records);
@@ -129,7 +129,7 @@ impl Reconciler for Zones {
         let SecretReference { namespace, name } = &zone.spec.credentials;
         let missing = match observed.reference(self.credentials) {
             None => Some(format!("the Secret {namespace}/{name} does not exist")),
-            Some(secret) if secret.text("token").is_none() => {
+            Some(secret) if secret.string("token").is_none() => {
                 Some(format!("the Secret {namespace}/{name} has no key `token`"))
             }
             Some(_) => None,

@@ -4,6 +4,7 @@ use crate::identity::Identity;
 use crate::manager;
 use crate::manifests::{self, write};
 use crate::operator::Operator;
+use crate::webhook_url::WebhookUrl;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -46,6 +47,15 @@ struct ManifestsArgs {
     /// Print all objects to standard output (same as `--output-dir -`)
     #[arg(long)]
     stdout: bool,
+    /// Print what a bundle is generated from: all objects, without the permissions that OLM makes unnecessary
+    #[arg(long, conflicts_with = "output_dir")]
+    olm: bool,
+    /// Print only the CRDs
+    #[arg(long, conflicts_with_all = ["output_dir", "stdout", "olm"])]
+    crds: bool,
+    /// URL at which the API server reaches the conversion webhook, instead of the manager's Service
+    #[arg(long, requires = "crds", value_name = "URL")]
+    webhook_url: Option<WebhookUrl>,
     /// Image of the operator [default: the operator's repository with the tag vVERSION]
     #[arg(long, visible_alias = "img", env = "IMG", value_name = "IMAGE", hide_env_values = true)]
     image: Option<String>,
@@ -104,8 +114,14 @@ fn write_manifests(operator: &Operator, args: ManifestsArgs) -> anyhow::Result<(
         .image
         .filter(|image| !image.is_empty())
         .unwrap_or_else(|| format!("{}:v{}", identity.image, identity.version));
-    if args.stdout || args.output_dir == Path::new("-") {
-        let text = manifests::documents(operator, &image)?;
+    if args.stdout || args.olm || args.crds || args.output_dir == Path::new("-") {
+        let text = if args.crds {
+            manifests::crd_documents(operator, args.webhook_url.as_ref())?
+        } else if args.olm {
+            manifests::documents_for_olm(operator, &image)?
+        } else {
+            manifests::documents(operator, &image)?
+        };
         return match io::stdout().lock().write_all(text.as_bytes()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(anyhow::Error::new(error).context("failed to write to standard output"))

@@ -1,9 +1,8 @@
 //! `CustomResourceDefinition`s from Rust types, in the form in which the API server stores them.
 
-use crate::conversion::CONVERT_PATH;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceConversion, CustomResourceDefinition, CustomResourceDefinitionVersion, ServiceReference,
-    WebhookClientConfig, WebhookConversion,
+    CustomResourceConversion, CustomResourceDefinition, CustomResourceDefinitionVersion, WebhookClientConfig,
+    WebhookConversion,
 };
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
@@ -178,23 +177,14 @@ impl Crd {
     /// Returns the CRD with the webhook that converts its versions, if they differ.
     pub(crate) fn with_conversion(
         &self,
-        service: &str,
-        namespace: &str,
+        webhook: WebhookClientConfig,
     ) -> Result<CustomResourceDefinition, Error> {
         let mut crd = self.build()?;
         if self.is_converted() {
             crd.spec.conversion = Some(CustomResourceConversion {
                 strategy: "Webhook".to_owned(),
                 webhook: Some(WebhookConversion {
-                    client_config: Some(WebhookClientConfig {
-                        service: Some(ServiceReference {
-                            name: service.to_owned(),
-                            namespace: namespace.to_owned(),
-                            path: Some(CONVERT_PATH.to_owned()),
-                            ..ServiceReference::default()
-                        }),
-                        ..WebhookClientConfig::default()
-                    }),
+                    client_config: Some(webhook),
                     conversion_review_versions: vec!["v1".to_owned()],
                 }),
             });

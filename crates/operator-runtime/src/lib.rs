@@ -40,8 +40,10 @@ mod rollout;
 pub mod testing;
 pub mod validation;
 pub mod views;
+mod webhook_url;
 pub mod workload;
 
 pub use cli::main;
 pub use identity::Identity;
 pub use operator::{InvalidOperator, Operator};
+pub use webhook_url::{InvalidWebhookUrl, WebhookUrl};

@@ -62,6 +62,15 @@ pub enum InvalidOperator {
     },
 }
 
+/// Who installs an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Installer {
+    /// Whoever applies the manifests: the manager issues the webhooks' certificates itself.
+    Manifests,
+    /// OLM, which mounts the webhooks' certificates and writes their CA bundle.
+    Olm,
+}
+
 /// Starts a task.
 type Start = Arc<dyn Fn(Context, ShutdownSignal) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 /// Changes the manager's Deployment.
@@ -330,9 +339,15 @@ impl Operator {
         Ok(())
     }
 
-    /// Returns all permissions that the operator needs, each with its reason.
+    /// Returns all permissions that the operator needs, each with its reason. If OLM installs it, it needs fewer
+    /// ([`documents_for_olm`](crate::manifests::documents_for_olm)).
     #[must_use]
     pub fn permissions(&self) -> Permissions {
+        self.permissions_with(Installer::Manifests)
+    }
+
+    /// Returns the permissions that the operator needs if this installs it.
+    pub(crate) fn permissions_with(&self, installer: Installer) -> Permissions {
         let Permissions { mut watched, mut cluster, mut own } = self.extra.clone();
         for controller in &self.controllers {
             let info = controller.info();
@@ -402,7 +417,7 @@ impl Operator {
         own.push(
             Rule::new(group, "leases", &["get", "update"], "leader election").named([self.identity.lease()]),
         );
-        if !self.webhooks.is_empty() {
+        if !self.webhooks.is_empty() && installer != Installer::Olm {
             let bundle = "writes the CA bundle of the manager's own certificate";
             for (resource, name) in self.configurations() {
                 let group = if resource == "customresourcedefinitions" {

@@ -19,9 +19,9 @@ pub struct SecretData {
 }
 
 impl SecretData {
-    /// Returns a value as text; `None` if there is none, or it is not UTF-8.
+    /// Returns a value as a string; `None` if there is none, or it is not UTF-8.
     #[must_use]
-    pub fn text(&self, key: &str) -> Option<&str> {
+    pub fn string(&self, key: &str) -> Option<&str> {
         std::str::from_utf8(&self.data.get(key)?.0).ok()
     }
 }

@@ -310,6 +310,93 @@ async fn cycle_of_references_comes_to_rest_or_is_paced() {
     scenario.end().await;
 }
 
+/// Desired state of a Review.
+#[derive(CustomResource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
+#[kube(
+    group = "reports.example.com",
+    version = "v1",
+    kind = "Review",
+    namespaced,
+    status = "ReportStatus",
+    derive = "Default"
+)]
+struct ReviewSpec {
+    /// The report that is reviewed.
+    report: String,
+}
+
+/// Counts one more than the report does.
+struct Reviews {
+    report: References<Report, Part>,
+}
+
+impl Reconciler for Reviews {
+    type Object = Review;
+    type Status = ReportStatus;
+    type External = ();
+
+    fn desired(&self, _: &Review, _: &Observed<Self>) -> Result<Children, Error> {
+        Ok(Children::new())
+    }
+
+    fn status(&self, _: &Review, observed: &Observed<Self>) -> ReportStatus {
+        let mut status = observed.draft();
+        status.part = observed.reference(self.report).map_or(0, |report| report.status.part + 1);
+        status.set("Available", True, "Counted", "");
+        status.finish()
+    }
+}
+
+/// Counts one more than the review of the same name does.
+struct ReviewedReports {
+    review: References<Review, Part>,
+}
+
+impl Reconciler for ReviewedReports {
+    type Object = Report;
+    type Status = ReportStatus;
+    type External = ();
+
+    fn desired(&self, _: &Report, _: &Observed<Self>) -> Result<Children, Error> {
+        Ok(Children::new())
+    }
+
+    fn status(&self, _: &Report, observed: &Observed<Self>) -> ReportStatus {
+        let mut status = observed.draft();
+        status.part = observed.reference(self.review).map_or(0, |review| review.status.part + 1);
+        status.set("Available", True, "Counted", "");
+        status.finish()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn cycle_of_two_kinds_is_paced() {
+    let operator = Operator::new(IDENTITY)
+        .crd(Crd::new::<Report>())
+        .crd(Crd::new::<Review>())
+        .controller(|watches: &mut Watches<Report>| ReviewedReports {
+            review: watches.referenced(|report: &Report| vec![Reference::named(report.name_any())]),
+        })
+        .controller(|watches: &mut Watches<Review>| Reviews {
+            report: watches.referenced(|review: &Review| vec![Reference::named(&review.spec.report)]),
+        });
+    let scenario = Scenario::start(operator);
+    let api = &scenario.api;
+    api.put("reports", report("a", &json!({})));
+    api.put("reviews", json!({"metadata": {"name": "a"}, "spec": {"report": "a"}}));
+    // Each counts one more than the other: it never ends, and each write waits for its turn.
+    sleep(Duration::from_secs(10)).await;
+    let writes = api.writes().len();
+    sleep(Duration::from_secs(100)).await;
+    let writes = api.writes().len() - writes;
+    assert!(writes > 10 && writes <= 2 * 101, "{writes} writes in 100 s");
+    // Once it is broken, it rests.
+    api.delete("reviews", "a");
+    scenario.quiet().await;
+    assert_eq!(status(api, "a", "part"), 0);
+    scenario.end().await;
+}
+
 /// Returns how often the external system is called in a minute about one report.
 async fn calls_in_a_minute(answer: Answer) -> (usize, Scenario) {
     let (operator, counts) = operator(answer, |_| Ok(Cleanup::Done));

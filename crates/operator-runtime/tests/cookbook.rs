@@ -334,7 +334,7 @@ impl Reconciler for Databases {
         observed: &Observed<Self>,
         _: &Context,
     ) -> Result<External<Address>, Error> {
-        let token = observed.reference(self.token).and_then(|secret| secret.text("token"));
+        let token = observed.reference(self.token).and_then(|secret| secret.string("token"));
         let token = token.ok_or_else(|| Invalid::new("spec.token: the Secret has no key `token`"))?;
         self.limit.acquire().await;
         let address = self.cloud.ensure(&database.name_any(), token).await?;

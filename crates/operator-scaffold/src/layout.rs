@@ -8,6 +8,23 @@ const MAX_CHAIN: usize = 60;
 const MAX_ARGUMENTS: usize = 60;
 const MAX_ATTRIBUTE: usize = 70;
 
+/// Returns a text as documentation: names such as `FlightTicket` and `max_size` are code.
+pub(crate) fn documented(text: &str) -> String {
+    // Whoever writes backticks has done so for all names.
+    if text.contains('`') {
+        return text.to_owned();
+    }
+    let word = |word: &str| {
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':';
+        let name = word.trim_matches(|letter: char| !is_part(letter)).trim_end_matches(':');
+        let inner_upper = name.chars().skip(1).any(|letter| letter.is_ascii_uppercase());
+        let lower = name.chars().any(|letter| letter.is_ascii_lowercase());
+        let is_name = name.chars().all(is_part) && (inner_upper && lower || name.contains(['_', ':']));
+        if is_name { word.replacen(name, &format!("`{name}`"), 1) } else { word.to_owned() }
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// Returns a text in which the lines of templates that have become too long are broken.
 pub(crate) fn fitted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -170,6 +187,18 @@ pub(crate) fn by_version(one: &str, other: &str) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_documentation_are_code() {
+        for (text, expected) in [
+            ("Manages FlightTicket, Room", "Manages `FlightTicket`, Room"),
+            ("Runs (max_size) and a::b: HTTP", "Runs (`max_size`) and `a::b`: HTTP"),
+            ("Uses `FlightTicket` of FlightTicket", "Uses `FlightTicket` of FlightTicket"),
+            ("What a flight needs", "What a flight needs"),
+        ] {
+            assert_eq!(documented(text), expected);
+        }
+    }
 
     #[test]
     fn imports_are_sorted_as_versions() {

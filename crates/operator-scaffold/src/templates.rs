@@ -225,6 +225,7 @@ fn environment() -> Result<Environment<'static>, Error> {
     environment.set_syntax(syntax);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.add_filter("documented", layout::documented);
     environment.add_filter("quoted", layout::quoted);
     environment.add_function("arguments", layout::arguments);
     environment.add_function("array", layout::array);

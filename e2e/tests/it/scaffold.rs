@@ -221,6 +221,13 @@ bundle-tool run bundle bundle --namespace {}
     namespace.delete().await
 }
 
+/// Checks a project with clippy's pedantic lints.
+fn pedantic(directory: &Directory, project: &Path) -> Result<Duration> {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let lints = "-W clippy::pedantic -D warnings";
+    directory.run(project, &format!("cargo clippy --target {target} --all-targets -- {lints}"))
+}
+
 #[test]
 fn an_operator_with_two_groups_and_a_conversion_webhook_builds() -> Result<()> {
     let directory = Directory::new()?;
@@ -240,13 +247,35 @@ bundle-tool create api --group travel --version v1 --kind FlightTicket
         &project,
         "
 bundle-tool create webhook --group travel --version v1 --kind FlightTicket --defaulting --programmatic-validation --conversion
-bundle-tool edit --multigroup
-bundle-tool create api --group hotel --version v1 --kind Room --namespaced=false
 make lint
-make test bundle
 ",
     )?;
+    pedantic(&directory, &project)?;
+    directory.run(
+        &project,
+        "
+bundle-tool edit --multigroup
+bundle-tool create api --group hotel --version v1 --kind Room --namespaced=false
+",
+    )?;
+    let types = project.join("src/api/hotel/v1/room.rs");
+    let text = fs::read_to_string(&types)?;
+    let column = "    printcolumn(name = \"Phase\"";
+    ensure!(text.contains(column), "{text}");
+    let ready = "    printcolumn(name = \"Foo\", type_ = \"string\", json_path = \".spec.foo\"),\n";
+    fs::write(&types, text.replacen(column, &format!("{ready}{column}"), 1))?;
+    directory.run(&project, "make lint")?;
+    pedantic(&directory, &project)?;
+    directory.run(&project, "make test bundle")?;
     let crd = fs::read_to_string(project.join("bundle/manifests/travel.example.com_flighttickets.yaml"))?;
     ensure!(crd.contains("strategy: Webhook"), "{crd}");
+    let csv = fs::read_to_string(project.join("bundle/manifests/hotel-operator.clusterserviceversion.yaml"))?;
+    for resource in ["- secrets", "- mutatingwebhookconfigurations", "- customresourcedefinitions"] {
+        ensure!(!csv.contains(resource), "OLM makes the permission for {resource} unnecessary: {csv}");
+    }
+    let sample = fs::read_to_string(project.join("config/samples/travel_v1_flightticket.yaml"))?;
+    let sample = sample.split_once('\n').context("the sample is empty")?.1;
+    let shown = sample.replace('\n', "\n    ");
+    ensure!(csv.contains(shown.trim_end()), "the description does not show {sample}: {csv}");
     Ok(())
 }

@@ -323,7 +323,7 @@ impl<S: Status, E> ObservedState<S, E> {
 
 impl<S: Status, E> ObservedState<S, E> {
     /// Returns what was observed of a valid object.
-    pub(crate) fn of<O: Object>(snapshot: Snapshot, object: &O, platform: Platform) -> Self {
+    pub(crate) fn from_snapshot<O: Object>(snapshot: Snapshot, object: &O, platform: Platform) -> Self {
         let generation = object.meta().generation;
         Self::new(snapshot, status_of(object), generation, platform)
     }

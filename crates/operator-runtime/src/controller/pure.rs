@@ -15,7 +15,11 @@ use std::sync::Arc;
 
 /// Returns a view of a world in which nothing but the object exists.
 pub(crate) fn observed<R: Reconciler>(declared: &Arc<Declared>, object: &R::Object) -> Observed<R> {
-    Observed::<R>::of(Snapshot::empty(Key::from(object.meta()), declared), object, Platform::default())
+    Observed::<R>::from_snapshot(
+        Snapshot::empty(Key::from(object.meta()), declared),
+        object,
+        Platform::default(),
+    )
 }
 
 /// Returns the children of an object as they are applied.

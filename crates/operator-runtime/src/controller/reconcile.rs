@@ -8,7 +8,7 @@ use super::error::{Error, Failure, ReconcileError};
 use super::external::{CallResult, Cleanup, External, timed_out};
 use super::external_memo::{Input, Memos};
 use super::finalize::Finalizer;
-use super::model::{Model, ReconcileHistory, StatusDue, Unfollowed};
+use super::model::{Model, ReconcileHistory, ReferenceFailure, StatusDue};
 use super::object::Key;
 use super::observed::Observed;
 use super::plan::{PlannedStep, plan};
@@ -178,7 +178,7 @@ struct ReconcileInput<R: Reconciler> {
     object: Arc<R::Object>,
     observed: Observed<R>,
     /// A reference that cannot be followed.
-    unfollowed: Option<Unfollowed>,
+    reference_failure: Option<ReferenceFailure>,
 }
 
 impl<R: Reconciler> Scope<R> {
@@ -190,9 +190,9 @@ impl<R: Reconciler> Scope<R> {
     fn read(&self, stored: &Arc<Stored<R::Object>>) -> Option<ReconcileInput<R>> {
         let stored = self.model.newest(stored);
         let object = Arc::clone(stored.valid()?);
-        let (snapshot, unfollowed) = self.model.observe(&stored);
-        let observed = Observed::<R>::of(snapshot, &*object, self.shared.context.platform);
-        Some(ReconcileInput { key: Key::from(object.meta()), stored, object, observed, unfollowed })
+        let (snapshot, reference_failure) = self.model.observe(&stored);
+        let observed = Observed::<R>::from_snapshot(snapshot, &*object, self.shared.context.platform);
+        Some(ReconcileInput { key: Key::from(object.meta()), stored, object, observed, reference_failure })
     }
 
     /// Reconciles one object.
@@ -221,7 +221,7 @@ impl<R: Reconciler> Scope<R> {
             Ok(action) => {
                 self.model.history(&key, ReconcileHistory::succeeded);
                 tracing::debug!("reconciled");
-                ReconcileResult::of(action)
+                ReconcileResult::after(action)
             }
             Err(error) => {
                 tracing::warn!(error = shortened(error), "reconcile failed");
@@ -264,9 +264,9 @@ impl<R: Reconciler> Scope<R> {
             }
         }
 
-        let carried = match &input.unfollowed {
+        let carried = match &input.reference_failure {
             // Objects that cannot be listed would look deleted.
-            Some(Unfollowed::Unreadable(_)) => ApplyOutcome::default(),
+            Some(ReferenceFailure::Unreadable(_)) => ApplyOutcome::default(),
             _ => match self.ask_external(&input).await {
                 (CallResult::Failed(problem), again, error) => {
                     ApplyOutcome { problem: Some(problem), error, wait: again, ..ApplyOutcome::default() }
@@ -281,7 +281,7 @@ impl<R: Reconciler> Scope<R> {
             },
         };
         let ApplyOutcome { done, bodies, problem, error, outdated, wait } = carried;
-        let problem = problem.or_else(|| input.unfollowed.as_ref().map(Unfollowed::problem));
+        let problem = problem.or_else(|| input.reference_failure.as_ref().map(ReferenceFailure::problem));
         let again = self.report(&input, &done, problem, stored).await?;
         if let Some(error) = error {
             self.model.history(&input.key, |history| history.again_within(again));
@@ -667,8 +667,9 @@ impl<R: Reconciler> Scope<R> {
         };
         let (known, left) = self.model.history(&input.key, |history| history.cleanup(Instant::now()));
         // To `cleanup`, objects that cannot be listed would look deleted.
-        let unreadable = input.unfollowed.as_ref().filter(|why| matches!(why, Unfollowed::Unreadable(_)));
-        let known = unreadable.map(Unfollowed::problem).or(known);
+        let unreadable =
+            input.reference_failure.as_ref().filter(|why| matches!(why, ReferenceFailure::Unreadable(_)));
+        let known = unreadable.map(ReferenceFailure::problem).or(known);
         if !self.report_deletion(&input, known).await? || unreadable.is_some() {
             return Ok(Action::await_change());
         }

@@ -19,13 +19,13 @@ use kube::core::Selector;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    pub(crate) place: Place,
+    pub(crate) scope: ReferenceScope,
     pub(crate) target: Target,
 }
 
 /// Where a reference is to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ReferenceScope {
     Beside,
     Namespace(String),
     Everywhere,
@@ -42,7 +42,7 @@ pub(crate) enum Target {
 
 impl Reference {
     fn new(target: Target) -> Self {
-        Self { place: Place::Beside, target }
+        Self { scope: ReferenceScope::Beside, target }
     }
 
     /// Returns a reference to the object of this name.
@@ -65,23 +65,23 @@ impl Reference {
     /// Returns this reference into a namespace.
     #[must_use]
     pub fn in_namespace(self, namespace: impl Into<String>) -> Self {
-        Self { place: Place::Namespace(namespace.into()), ..self }
+        Self { scope: ReferenceScope::Namespace(namespace.into()), ..self }
     }
 
     /// Returns this reference into all watched namespaces.
     #[must_use]
     pub fn in_all_namespaces(self) -> Self {
-        Self { place: Place::Everywhere, ..self }
+        Self { scope: ReferenceScope::Everywhere, ..self }
     }
 
     /// Returns the namespace that is referred to by an object in this one; `None` for all. The namespace of
     /// cluster-scoped kinds is empty.
     pub(crate) fn namespace(&self, namespaced: bool, own: &str) -> Option<String> {
-        match &self.place {
+        match &self.scope {
             _ if !namespaced => Some(String::new()),
-            Place::Namespace(namespace) => Some(namespace.clone()),
-            Place::Beside if !own.is_empty() => Some(own.to_owned()),
-            Place::Beside | Place::Everywhere => None,
+            ReferenceScope::Namespace(namespace) => Some(namespace.clone()),
+            ReferenceScope::Beside if !own.is_empty() => Some(own.to_owned()),
+            ReferenceScope::Beside | ReferenceScope::Everywhere => None,
         }
     }
 }

@@ -34,7 +34,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 
 /// Objects of one page of a list; a page is held in memory as a whole.
@@ -152,8 +152,11 @@ pub(crate) fn example_outlines<R: Reconciler>(
     if is_namespaced::<R::Object>() {
         metadata.namespace.get_or_insert_with(|| "example".to_owned());
     }
-    let observed =
-        Observed::<R>::of(Snapshot::empty(Key::from(example.meta()), declared), &example, platform);
+    let observed = Observed::<R>::from_snapshot(
+        Snapshot::empty(Key::from(example.meta()), declared),
+        &example,
+        platform,
+    );
     let children = reconciler.desired(&example, &observed).map_err(|error| match error {
         Error::Invalid(invalid) => {
             Error::other(format!("the example of `skip_unchanged` is invalid: {}", invalid.message()))
@@ -171,7 +174,7 @@ async fn run<R: Reconciler>(
     launch: ControllerSettings,
 ) {
     let mut tasks = JoinSet::new();
-    let mut ready = Vec::new();
+    let mut listings = Vec::new();
     let mut runs = Vec::new();
     let namespaces = &shared.context.namespaces;
     let watched = if shared.info.namespaced { namespaces.clone() } else { Vec::new() };
@@ -186,9 +189,9 @@ async fn run<R: Reconciler>(
     let mut queues = Vec::new();
     for namespace in &scopes {
         let parts = (Arc::clone(&references), references_known.clone());
-        let (run, synced, queue) = scope(Arc::clone(&shared), namespace.clone(), parts, &launch, &mut tasks);
+        let (run, listed, queue) = scope(Arc::clone(&shared), namespace.clone(), parts, &launch, &mut tasks);
         runs.push(run);
-        ready.extend(synced);
+        listings.extend(listed);
         queues.push(queue);
     }
     let route: Arc<dyn Fn(&Key) + Send + Sync> = {
@@ -199,7 +202,7 @@ async fn run<R: Reconciler>(
     objects.start(stores, Arc::clone(&route));
     drop(queues);
 
-    let (mut listed, mut known) = (Vec::new(), Vec::new());
+    let mut reference_listings = Vec::new();
     for (index, kind) in shared.info.declared.references.iter().enumerate() {
         let scopes = if kind.namespaced { scopes.as_slice() } else { &[None] };
         for namespace in scopes {
@@ -210,37 +213,25 @@ async fn run<R: Reconciler>(
                 config: config(),
                 sync_period: launch.sync_period,
             };
-            let (refused, when_refused) = oneshot::channel();
-            let mut first = Some(refused);
             let refuse = {
                 let (references, scope) = (Arc::clone(&references), scope.clone());
-                move |reason: String| {
-                    references.refused(index, scope.as_deref(), reason);
-                    let _ = first.take().map(|first| first.send(()));
-                }
+                move |reason: String| references.refused(index, scope.as_deref(), reason)
             };
             let observe = move |event| references.event(index, scope.as_deref(), event);
             let add = move |key: Key| route(&key);
-            let when_listed = target.start(Arc::clone(&shared), &mut tasks, observe, refuse, add);
-            let when_listed = when_listed.map(drop).shared();
-            // A closed channel is one that was not used.
-            let when_refused = when_refused.map(|refused| refused.is_ok());
-            known.push(first_of(when_listed.clone(), when_refused));
-            listed.push(when_listed);
+            reference_listings.push(target.start(Arc::clone(&shared), &mut tasks, observe, refuse, add));
         }
     }
+    let answered = until_all(reference_listings.clone(), |listing| listing != Listing::Pending);
     tasks.spawn(async move {
-        futures::future::join_all(known).await;
+        answered.await;
         all_known.send_replace(true);
         // The receivers wait for a change, not for the end.
         std::future::pending::<()>().await;
     });
     let announce = async {
-        for ready in ready {
-            // A watch ends only together with the whole controller.
-            let _ = ready.await;
-        }
-        futures::future::join_all(listed).await;
+        listings.extend(reference_listings);
+        until_all(listings, |listing| listing == Listing::Done).await;
         tracing::info!(controller = launch.name, "caches synced");
         launch.synced.send_replace(true);
     };
@@ -290,7 +281,7 @@ fn scope<R: Reconciler>(
     (references, mut references_known): (Arc<ReferenceModel<R::Object>>, watch::Receiver<bool>),
     launch: &ControllerSettings,
     tasks: &mut JoinSet<()>,
-) -> (impl Future<Output = ()> + use<R>, Vec<oneshot::Receiver<()>>, Queue<R>) {
+) -> (impl Future<Output = ()> + use<R>, Vec<watch::Receiver<Listing>>, Queue<R>) {
     let (store, writer) = store::<Stored<R::Object>>();
     let info = Arc::clone(&shared.info);
     let owner = OwnerKind { resource: info.resource.clone(), namespaced: info.namespaced };
@@ -321,7 +312,7 @@ fn scope<R: Reconciler>(
         sync_period: launch.sync_period,
         queue: queue.clone(),
         tasks,
-        ready: Vec::new(),
+        listings: Vec::new(),
     };
 
     watches.objects(writer);
@@ -337,31 +328,16 @@ fn scope<R: Reconciler>(
         let observe = move |event| scope.model.child_event(index, event);
         watches.start(&kind.resource, kind.namespaced, config, observe);
     }
-    let ScopeWatches { ready, .. } = watches;
+    let ScopeWatches { listings, .. } = watches;
 
     // Nothing is decided before everything is listed: a child that is merely unknown would be created again.
-    let (all_ready, when_ready) = oneshot::channel::<()>();
-    let (ready, forwarded): (Vec<_>, Vec<_>) = ready
-        .into_iter()
-        .map(|receiver| {
-            let (sender, outside) = oneshot::channel();
-            let listed = receiver.map(move |_| {
-                let _ = sender.send(());
-            });
-            (listed, outside)
-        })
-        .unzip();
-    tasks.spawn(async move {
-        futures::future::join_all(ready).await;
-        let _ = all_ready.send(());
-    });
-
+    let own_listings = listings.clone();
     let own_queue = queue.clone();
     let (concurrency, stop, mut leads) = (launch.concurrency, launch.stop.clone(), launch.leads.clone());
     let run = async move {
         let mut stopped = stop.clone();
         let started = async {
-            let _ = when_ready.await;
+            until_all(own_listings, |listing| listing == Listing::Done).await;
             let _ = references_known.wait_for(|known| *known).await;
             leads.wait_for(|leads| *leads).await.is_ok()
         };
@@ -407,7 +383,7 @@ fn scope<R: Reconciler>(
         })
         .await;
     };
-    (run, forwarded, own_queue)
+    (run, listings, own_queue)
 }
 
 /// Returns the queue as a stream of requests that ends when it is time to stop.
@@ -439,7 +415,7 @@ struct ScopeWatches<'a, R: Reconciler> {
     sync_period: Duration,
     queue: Queue<R>,
     tasks: &'a mut JoinSet<()>,
-    ready: Vec<oneshot::Receiver<()>>,
+    listings: Vec<watch::Receiver<Listing>>,
 }
 
 /// Returns the API of a kind in a namespace, or in all.
@@ -497,20 +473,26 @@ impl<R: Reconciler> ScopeWatches<'_, R> {
             sync_period: self.sync_period,
         };
         let queue = self.queue.clone();
-        self.ready.push(target.start(shared, self.tasks, observe, |_| {}, move |key| queue.add(key)));
+        self.listings.push(target.start(shared, self.tasks, observe, |_| {}, move |key| queue.add(key)));
     }
 }
 
-/// Waits until everything is listed, or it is known that it cannot be.
-async fn first_of(listed: impl Future<Output = ()>, refused: impl Future<Output = bool>) {
-    let refused = async {
-        if !refused.await {
-            std::future::pending::<()>().await;
-        }
-    };
-    tokio::select! {
-        () = listed => {}
-        () = refused => {}
+/// How far the first list of a watch has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listing {
+    /// It has not been answered yet.
+    Pending,
+    /// The API server forbids it or does not know the kind; it is tried again.
+    Refused,
+    /// Everything that exists has been listed.
+    Done,
+}
+
+/// Waits until a condition has held for each list.
+async fn until_all(listings: Vec<watch::Receiver<Listing>>, condition: impl Fn(Listing) -> bool) {
+    for mut listing in listings {
+        // A watch ends only together with the whole controller.
+        let _ = listing.wait_for(|listing| condition(*listing)).await;
     }
 }
 
@@ -523,7 +505,7 @@ struct WatchTarget {
 }
 
 impl WatchTarget {
-    /// Starts a task that watches; returns when everything has been listed. `refused` is called with the reason if the API server
+    /// Starts a task that watches; returns how far its first list has come. `refused` is called with the reason if the API server
     /// forbids that or does not know the kind.
     fn start<R: Reconciler>(
         self,
@@ -532,9 +514,8 @@ impl WatchTarget {
         mut observe: impl FnMut(Event<RawObject>) -> Vec<Key> + Send + 'static,
         mut refused: impl FnMut(String) + Send + 'static,
         add: impl Fn(Key) + Send + 'static,
-    ) -> oneshot::Receiver<()> {
-        let (sender, receiver) = oneshot::channel();
-        let mut sender = Some(sender);
+    ) -> watch::Receiver<Listing> {
+        let (sender, receiver) = watch::channel(Listing::Pending);
         let Self { api, kind, config, sync_period } = self;
         tasks.spawn(async move {
             loop {
@@ -552,9 +533,10 @@ impl WatchTarget {
                                 tracing::warn!(%error, kind, "a watch failed; retrying");
                                 if let watcher::Error::InitialListFailed(kube::Error::Api(status)) = &error
                                     && (status.is_forbidden() || status.is_not_found())
-                                    && sender.is_some()
+                                    && *sender.borrow() != Listing::Done
                                 {
                                     refused(shortened(&status.message));
+                                    sender.send_replace(Listing::Refused);
                                 }
                                 continue;
                             }
@@ -567,8 +549,8 @@ impl WatchTarget {
                         add(key);
                     }
                     listed |= done;
-                    if done && let Some(sender) = sender.take() {
-                        let _ = sender.send(());
+                    if done {
+                        sender.send_replace(Listing::Done);
                     }
                 }
             }

@@ -2,15 +2,17 @@
 //!
 //! Files that OLM or cert-manager mounts are read again when they change. Without them the manager issues a certificate
 //! itself, stores it in a Secret that all replicas follow, renews it after two thirds of its lifetime, and writes its
-//! certificate authority into the webhook configurations and the CRDs that are converted.
+//! certificate authority into the webhook configurations and the CRDs that are converted. A manager outside of the cluster
+//! keeps its certificate in memory, and only what refers to its URL trusts it.
 
 use super::pki::{self, PemPair};
 use super::tls::Certificate;
 use crate::backoff::WatchBackoff;
 use crate::identity::Identity;
 use crate::metrics::Metrics;
+use crate::webhook_url::WebhookUrl;
 use futures::stream::select_all;
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -235,14 +237,42 @@ impl FollowedObjects {
     }
 }
 
+/// Where the certificate is kept, and who refers to the webhooks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CertificateStorage {
+    /// In a Secret of this namespace, for all managers behind the Service.
+    Secret {
+        /// The namespace.
+        namespace: String,
+    },
+    /// In memory, for the one manager that serves at this URL.
+    Memory {
+        /// The URL.
+        url: WebhookUrl,
+    },
+}
+
+impl CertificateStorage {
+    /// Returns whether an object refers to the webhooks that have this certificate.
+    fn serves(&self, found: &DynamicObject) -> bool {
+        let Self::Memory { url } = self else { return true };
+        let prefix = format!("{url}/");
+        let is_here = |client: &Value| client["url"].as_str().is_some_and(|at| at.starts_with(&prefix));
+        match found.data["webhooks"].as_array() {
+            Some(webhooks) => webhooks.iter().all(|webhook| is_here(&webhook["clientConfig"])),
+            None => is_here(&found.data["spec"]["conversion"]["webhook"]["clientConfig"]),
+        }
+    }
+}
+
 /// Issues, renews and distributes the manager's own certificate.
 pub struct CertificateManager {
     /// The client.
     pub client: Client,
     /// Names of the operator.
     pub identity: Identity,
-    /// Namespace of the Secret.
-    pub namespace: String,
+    /// Where the certificate is kept.
+    pub storage: CertificateStorage,
     /// Names under which the API server reaches the webhooks.
     pub names: Vec<String>,
     /// Lifetime of a certificate.
@@ -276,8 +306,15 @@ enum CertificateOutcome {
 impl CertificateManager {
     /// Serves with the certificate of the Secret; never returns.
     pub async fn run(self, ready: watch::Sender<bool>) {
-        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
-        let mut secrets = pin!(follow(secrets, &self.identity.secret(), "Secret".to_owned()));
+        let secrets = match &self.storage {
+            CertificateStorage::Secret { namespace } => {
+                let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
+                follow(secrets, &self.identity.secret(), "Secret".to_owned()).left_stream()
+            }
+            // There is none, and none will come.
+            CertificateStorage::Memory { .. } => stream::iter([None]).chain(stream::pending()).right_stream(),
+        };
+        let mut secrets = pin!(secrets);
         let mut targets =
             select_all(self.targets.iter().enumerate().map(|(index, WebhookTarget { resource, name })| {
                 let api: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
@@ -377,9 +414,14 @@ impl CertificateManager {
         followed: &mut FollowedObjects,
         current: &StoredCertificate,
     ) -> Result<Option<CertificateOutcome>, Error> {
-        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
         let former = followed.secret.as_ref();
         let secret = current.secret(&self.identity, former);
+        let CertificateStorage::Secret { namespace } = &self.storage else {
+            followed.secret = Some(secret);
+            tracing::info!(not_after = %current.not_after, "issued a certificate for the webhooks");
+            return Ok(None);
+        };
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
         let written = match former {
             Some(_) => secrets.replace(&self.identity.secret(), &PostParams::default(), &secret).await,
             None => secrets.create(&PostParams::default(), &secret).await,
@@ -402,6 +444,7 @@ impl CertificateManager {
         found: Option<&DynamicObject>,
         bundle: &Value,
     ) -> Result<Option<DynamicObject>, Error> {
+        let found = found.filter(|found| self.storage.serves(found));
         let Some(mut body) = found.and_then(|found| WebhookTarget::missing(found, bundle)) else {
             return Ok(None);
         };
@@ -436,9 +479,11 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conversion::CONVERT_PATH;
     use crate::manifests::webhooks;
     use crate::testing::sample::{IDENTITY, operator};
     use crate::testing::{Fault, MockApi};
+    use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::WebhookClientConfig;
     use tokio::task::JoinHandle;
 
     const CONFIGURATIONS: [&str; 2] = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
@@ -475,7 +520,14 @@ mod tests {
             for (resource, object) in CONFIGURATIONS.into_iter().zip([json!(mutating), json!(validating)]) {
                 self.api.put(resource, object);
             }
-            let crd = operator().crds[0].with_conversion("webhook-service", "ns").unwrap();
+            self.convert(None);
+        }
+
+        /// Has the CRD converted at a URL, or else at the Service.
+        fn convert(&self, url: Option<&WebhookUrl>) {
+            let url = url.map(|url| url.at(CONVERT_PATH));
+            let webhook = WebhookClientConfig { url, ..WebhookClientConfig::default() };
+            let crd = operator().crds[0].with_conversion(webhook).unwrap();
             self.api.put("customresourcedefinitions", serde_json::to_value(crd).unwrap());
         }
 
@@ -483,7 +535,7 @@ mod tests {
             CertificateManager {
                 client: self.client.clone(),
                 identity: IDENTITY,
-                namespace: "default".into(),
+                storage: CertificateStorage::Secret { namespace: "default".into() },
                 names: vec!["svc.ns.svc".into()],
                 lifetime: SignedDuration::from_hours(3),
                 targets: operator()
@@ -568,6 +620,27 @@ mod tests {
         let running = scenario.start();
         scenario.ready().await;
         assert!(scenario.trusted());
+        running.abort();
+    }
+
+    #[tokio::test]
+    async fn certificate_in_memory_is_trusted_by_what_refers_to_its_url() {
+        let mut scenario = Scenario::new();
+        let url: WebhookUrl = "https://192.0.2.1:9443".parse().unwrap();
+        let storage = CertificateStorage::Memory { url: url.clone() };
+        let manager =
+            CertificateManager { storage, names: vec![url.host().to_owned()], ..scenario.manager() };
+        let running = tokio::spawn(manager.run(scenario.sender.clone()));
+        scenario.ready().await;
+        assert_eq!(scenario.api.writes(), [""; 0], "another manager serves what refers to the Service");
+        scenario.convert(Some(&url));
+        let client = |scenario: &Scenario| {
+            let crd = scenario.api.get("customresourcedefinitions", CRD).unwrap();
+            crd["spec"]["conversion"]["webhook"]["clientConfig"].clone()
+        };
+        scenario.until("the CRD trusts it", |scenario| client(scenario)["caBundle"].is_string()).await;
+        assert_eq!(client(&scenario)["url"], "https://192.0.2.1:9443/convert");
+        assert!(scenario.stored().is_none());
         running.abort();
     }
 

@@ -20,7 +20,8 @@ use crate::events::Recorder;
 use crate::identity::{Identity, names};
 use crate::metrics::Metrics;
 use crate::operator::{Operator, Task};
-use certificates::{CertificateManager, WebhookTarget};
+use crate::webhook_url::WebhookUrl;
+use certificates::{CertificateManager, CertificateStorage, WebhookTarget};
 use clap::Args;
 use client_layers::{CountRequests, LimitRequests};
 use futures::future::{BoxFuture, pending, try_join_all, try_join3};
@@ -77,6 +78,10 @@ pub struct Options {
     /// Address of the admission webhooks
     #[arg(long, default_value = ":9443", value_name = "ADDRESS")]
     pub webhook_bind_address: String,
+    /// URL at which the API server reaches the webhooks of this manager, which runs outside of the cluster; the CRDs must have it, too.
+    /// The manager issues a certificate for its host and keeps it in memory
+    #[arg(long, value_name = "URL")]
+    pub webhook_url: Option<WebhookUrl>,
     /// Directory with tls.crt and tls.key for the webhooks; without these files the manager issues a certificate
     #[arg(long, default_value = "/tmp/k8s-webhook-server/serving-certs", value_name = "DIR")]
     pub webhook_cert_path: PathBuf,
@@ -121,6 +126,7 @@ impl Default for Options {
             metrics_cert_path: None,
             enable_webhooks: true,
             webhook_bind_address: ":9443".to_owned(),
+            webhook_url: None,
             webhook_cert_path: PathBuf::from("/tmp/k8s-webhook-server/serving-certs"),
             webhook_cert_lifetime: 90 * 24 * 3600,
             max_concurrent_reconciles: 8,
@@ -504,25 +510,32 @@ async fn start_webhooks(
     let listener = bind(&options.webhook_bind_address).await?;
     let certificate = Certificate::default();
     let directory = &options.webhook_cert_path;
-    match namespace {
-        _ if directory.join("tls.crt").exists() => {
-            tasks.spawn(certificates::follow_files(directory.clone(), certificate.clone(), certified));
+    let (names, storage) = match (&options.webhook_url, namespace) {
+        (Some(url), _) => {
+            (vec![url.host().to_owned()], Some(CertificateStorage::Memory { url: url.clone() }))
         }
-        Some(namespace) => {
-            let targets = operator.configurations().into_iter();
-            let manager = CertificateManager {
-                client: client.clone(),
-                identity: operator.identity,
-                names: service_names(&operator.identity, names::WEBHOOK_SERVICE, Some(namespace)),
-                namespace: namespace.to_owned(),
-                lifetime: SignedDuration::from_secs(i64::from(options.webhook_cert_lifetime)),
-                targets: targets.map(|(resource, name)| WebhookTarget::new(resource, &name)).collect(),
-                certificate: certificate.clone(),
-                metrics: Arc::clone(metrics),
-            };
-            tasks.spawn(manager.run(certified));
-        }
-        None => return Err(Error::NoCertificate { directory: directory.clone() }),
+        (None, _) if directory.join("tls.crt").exists() => (Vec::new(), None),
+        (None, Some(namespace)) => (
+            service_names(&operator.identity, names::WEBHOOK_SERVICE, Some(namespace)),
+            Some(CertificateStorage::Secret { namespace: namespace.to_owned() }),
+        ),
+        (None, None) => return Err(Error::NoCertificate { directory: directory.clone() }),
+    };
+    if let Some(storage) = storage {
+        let targets = operator.configurations().into_iter();
+        let manager = CertificateManager {
+            client: client.clone(),
+            identity: operator.identity,
+            names,
+            storage,
+            lifetime: SignedDuration::from_secs(i64::from(options.webhook_cert_lifetime)),
+            targets: targets.map(|(resource, name)| WebhookTarget::new(resource, &name)).collect(),
+            certificate: certificate.clone(),
+            metrics: Arc::clone(metrics),
+        };
+        tasks.spawn(manager.run(certified));
+    } else {
+        tasks.spawn(certificates::follow_files(directory.clone(), certificate.clone(), certified));
     }
     let draining = stop.clone();
     let shutdown = async move {
@@ -587,9 +600,13 @@ async fn termination() {
 mod tests {
     use super::*;
     use crate::admission::{Decision, Webhook};
+    use crate::manifests;
     use crate::operator::InvalidOperator;
-    use crate::testing::MockApi;
     use crate::testing::sample::{self, IDENTITY};
+    use crate::testing::{ControlPlane, MockApi};
+    use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+    use kube::ResourceExt;
+    use kube::api::{Api, Patch, PatchParams};
     use serde_json::Value;
 
     #[test]
@@ -602,6 +619,58 @@ mod tests {
     fn services_have_the_names_under_which_the_api_server_reaches_them() {
         let names = service_names(&IDENTITY, "webhook-service", Some("ns"));
         assert_eq!(names[0], "test-operator-webhook-service.ns.svc");
+    }
+
+    #[tokio::test]
+    async fn manager_outside_of_the_cluster_converts_objects_of_a_control_plane() {
+        let Some(plane) = ControlPlane::start().await.unwrap() else { return };
+        let operator = sample::operator();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let url: WebhookUrl = format!("https://127.0.0.1:{port}").parse().unwrap();
+        // As `make install`, `make run` and `make deploy` do.
+        let crds: Api<CustomResourceDefinition> = Api::all(plane.client().clone());
+        let apply = async |url: Option<&WebhookUrl>| {
+            for crd in manifests::crds(manifests::Form::Complete, &operator, url).unwrap() {
+                let (name, params) = (crd.name_any(), PatchParams::apply("kubectl"));
+                crds.patch(&name, &params, &Patch::Apply(crd)).await.unwrap();
+            }
+        };
+        let client_of_crd = async || {
+            let crd = crds.get("clusters.example.com").await.unwrap();
+            crd.spec.conversion.unwrap().webhook.unwrap().client_config.unwrap()
+        };
+        apply(Some(&url)).await;
+        let options = Options {
+            health_probe_bind_address: "0".to_owned(),
+            webhook_bind_address: format!("127.0.0.1:{port}"),
+            webhook_url: Some(url.clone()),
+            ..Options::default()
+        };
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let manager = Manager::new(operator.clone(), options).client(plane.client().clone());
+        let running = tokio::spawn(manager.stop_on(stopped.map(drop)).run());
+        plane.until("the CRD trusts it", async |_| client_of_crd().await.ca_bundle.is_some()).await;
+        let old: Api<sample::old::Cluster> = Api::namespaced(plane.client().clone(), "default");
+        let object = sample::old::Cluster::new("a", sample::old::ClusterSpec { replicas: 3 });
+        plane
+            .until("the old version can be created", async |_| {
+                old.patch("a", &PatchParams::apply("kubectl"), &Patch::Apply(&object)).await.is_ok()
+            })
+            .await;
+        let new: Api<sample::Cluster> = Api::namespaced(plane.client().clone(), "default");
+        plane
+            .until("the controller has written a status", async |_| {
+                new.get("a").await.is_ok_and(|found| found.spec.size == 3 && found.status.is_some())
+            })
+            .await;
+        assert_eq!(old.get("a").await.unwrap().spec.replicas, 3);
+        stop.send(()).unwrap();
+        running.await.unwrap().unwrap();
+        apply(None).await;
+        let client = client_of_crd().await;
+        assert!(client.url.is_none() && client.service.is_some(), "{client:?}");
+        apply(Some(&url)).await;
+        assert!(client_of_crd().await.service.is_none(), "and back");
     }
 
     #[derive(clap::Parser)]

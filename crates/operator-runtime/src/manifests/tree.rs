@@ -4,8 +4,10 @@ use super::error::Error;
 use super::naming::{Form, Naming};
 use super::{kustomize, manager, observe, rbac, webhook, yaml};
 use crate::crd::Crd;
-use crate::identity::{Identity, names};
-use crate::operator::Operator;
+use crate::identity::Identity;
+use crate::operator::{Installer, Operator};
+use crate::webhook_url::WebhookUrl;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,10 +41,10 @@ impl Objects {
     }
 }
 
-fn objects(form: Form, operator: &Operator, image: &str) -> Result<Objects, Error> {
+fn objects(form: Form, operator: &Operator, image: &str, installer: Installer) -> Result<Objects, Error> {
     operator.validate()?;
     let naming = Naming { identity: operator.identity, form };
-    let permissions = operator.permissions();
+    let permissions = operator.permissions_with(installer);
     let mut list = Objects::default();
     list.add("manager", "namespace.yaml", &manager::namespace(naming))?;
     list.add("rbac", "service_account.yaml", &manager::service_account(naming))?;
@@ -77,14 +79,20 @@ fn objects(form: Form, operator: &Operator, image: &str) -> Result<Objects, Erro
     Ok(list)
 }
 
-/// Returns the CRDs, as (file, document).
-fn crds(form: Form, operator: &Operator) -> Result<Vec<(String, String)>, Error> {
+/// Returns the CRDs; their conversion webhook is at a URL or else at the manager's Service.
+pub(crate) fn crds(
+    form: Form,
+    operator: &Operator,
+    url: Option<&WebhookUrl>,
+) -> Result<Vec<CustomResourceDefinition>, Error> {
     let naming = Naming { identity: operator.identity, form };
-    let crd = |crd: &Crd| {
-        let object = crd.with_conversion(&naming.name(names::WEBHOOK_SERVICE), &naming.namespace())?;
-        Ok((crd.file(), yaml::document(&object)?))
-    };
+    let crd = |crd: &Crd| Ok(crd.with_conversion(webhook::conversion(naming, url))?);
     operator.crds.iter().map(crd).collect()
+}
+
+/// Returns the CRDs as YAML.
+fn crd_texts(form: Form, operator: &Operator, url: Option<&WebhookUrl>) -> Result<Vec<String>, Error> {
+    crds(form, operator, url)?.iter().map(yaml::document).collect()
 }
 
 /// Returns the kustomize tree: every generated file of `config/`.
@@ -97,11 +105,12 @@ pub fn tree(operator: &Operator, image: &str) -> Result<Tree, Error> {
     let mut files = Tree::new();
     let mut put =
         |path: String, text: &str| files.insert(PathBuf::from(path), format!("{}{text}", header(identity)));
-    let crds = crds(Form::Bare, operator)?;
+    let crds = operator.crds.iter().map(Crd::file).zip(crd_texts(Form::Bare, operator, None)?);
+    let crds: Vec<_> = crds.collect();
     for (file, text) in &crds {
         put(format!("crd/bases/{file}"), text);
     }
-    let objects = objects(Form::Bare, operator, image)?;
+    let objects = objects(Form::Bare, operator, image, Installer::Manifests)?;
     for (directory, file, text) in &objects.0 {
         put(format!("{directory}/{file}"), text);
     }
@@ -150,10 +159,34 @@ pub fn tree(operator: &Operator, image: &str) -> Result<Tree, Error> {
 /// # Errors
 /// When the operator is invalid, or an object cannot be serialized.
 pub fn documents(operator: &Operator, image: &str) -> Result<String, Error> {
-    let objects = objects(Form::Complete, operator, image)?;
+    documents_with(operator, image, Installer::Manifests)
+}
+
+/// Returns the objects that a bundle is generated from: those of [`documents`], without the permissions that OLM makes
+/// unnecessary. It mounts the webhooks' certificates and writes their CA bundle, so the manager needs neither Secrets nor
+/// webhook configurations nor CRDs.
+///
+/// # Errors
+/// Those of [`documents`].
+pub fn documents_for_olm(operator: &Operator, image: &str) -> Result<String, Error> {
+    documents_with(operator, image, Installer::Olm)
+}
+
+/// Returns the CRDs as a stream of YAML documents. With a URL, the API server calls the conversion webhook there instead of at the
+/// manager's Service: at a manager outside of the cluster that has the same URL in its options.
+///
+/// # Errors
+/// When the operator is invalid, or a CRD cannot be serialized.
+pub fn crd_documents(operator: &Operator, webhook_url: Option<&WebhookUrl>) -> Result<String, Error> {
+    operator.validate()?;
+    let crds = crd_texts(Form::Complete, operator, webhook_url)?;
+    Ok(crds.iter().flat_map(|text| ["---\n", text.as_str()]).collect())
+}
+
+fn documents_with(operator: &Operator, image: &str, installer: Installer) -> Result<String, Error> {
+    let objects = objects(Form::Complete, operator, image, installer)?;
     let mut list = objects.0.into_iter().map(|(.., text)| text).collect::<Vec<_>>();
-    let crds = crds(Form::Complete, operator)?.into_iter().map(|(_, text)| text);
-    list.splice(1..1, crds);
+    list.splice(1..1, crd_texts(Form::Complete, operator, None)?);
     for (_, sample) in &operator.samples {
         list.push(yaml::document(sample)?);
     }
@@ -181,6 +214,32 @@ mod tests {
         assert!(text.contains("serviceAccountName: test-operator-controller-manager"));
         assert!(!text.contains(": controller-manager\n  namespace"), "{text}");
         assert!(!text.contains("namespace: system"), "{text}");
+    }
+
+    #[test]
+    fn bundle_needs_no_permission_for_certificates() {
+        let resources = ["secrets", "webhookconfigurations", "customresourcedefinitions"];
+        let permitted = |text: &str| {
+            let line = |resource: &str| {
+                text.contains(&format!("  - {resource}\n")) || text.contains(&format!("{resource}\n  verbs"))
+            };
+            resources.into_iter().filter(|resource| line(resource)).collect::<Vec<_>>()
+        };
+        assert_eq!(permitted(&documents(&operator(), IMAGE).unwrap()), resources);
+        let olm = documents_for_olm(&operator(), IMAGE).unwrap();
+        assert_eq!(permitted(&olm), [""; 0], "{olm}");
+        assert!(olm.contains("  - leases\n"), "{olm}");
+    }
+
+    #[test]
+    fn conversion_webhook_is_at_the_service_or_at_the_url() {
+        let url = "https://192.0.2.1:9443".parse().unwrap();
+        let local = crd_documents(&operator(), Some(&url)).unwrap();
+        assert!(local.contains("        url: https://192.0.2.1:9443/convert\n"), "{local}");
+        assert!(!local.contains("service:"), "{local}");
+        let deployed = crd_documents(&operator(), None).unwrap();
+        assert!(deployed.contains("          name: test-operator-webhook-service\n"), "{deployed}");
+        assert!(!deployed.contains("url:"), "{deployed}");
     }
 
     #[test]

@@ -9,13 +9,16 @@
 use super::naming::Form;
 use super::naming::Naming;
 use crate::admission::{Handler, Operation, Webhook};
+use crate::conversion::CONVERT_PATH;
 use crate::identity::names;
 use crate::operator::Operator;
+use crate::webhook_url::WebhookUrl;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, ServiceReference, ValidatingWebhook,
     ValidatingWebhookConfiguration, WebhookClientConfig,
 };
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as crds;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 /// Port of the webhook server in the manager's pod.
@@ -96,6 +99,21 @@ fn client(naming: Naming, path: &str) -> WebhookClientConfig {
             ..ServiceReference::default()
         }),
         ..WebhookClientConfig::default()
+    }
+}
+
+/// Returns how the API server reaches the conversion webhook: by the Service, or at a URL.
+pub(crate) fn conversion(naming: Naming, url: Option<&WebhookUrl>) -> crds::WebhookClientConfig {
+    let service = crds::ServiceReference {
+        name: naming.name(names::WEBHOOK_SERVICE),
+        namespace: naming.namespace(),
+        path: Some(CONVERT_PATH.to_owned()),
+        ..crds::ServiceReference::default()
+    };
+    crds::WebhookClientConfig {
+        url: url.map(|url| url.at(CONVERT_PATH)),
+        service: url.is_none().then_some(service),
+        ..crds::WebhookClientConfig::default()
     }
 }
 

@@ -33,7 +33,7 @@ impl Measure {
             async move {
                 let running = Running::start(metrics);
                 let result = reconcile.await;
-                running.end(result.as_ref().map_or(ReconcileResult::Error, ReconcileResult::of));
+                running.end(result.as_ref().map_or(ReconcileResult::Error, ReconcileResult::after));
                 result
             }
             .boxed()

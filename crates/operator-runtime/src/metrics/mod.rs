@@ -47,7 +47,7 @@ pub(crate) enum ReconcileResult {
 
 impl ReconcileResult {
     /// Returns how a reconcile ended that did not fail.
-    pub(crate) fn of(action: &Action) -> Self {
+    pub(crate) fn after(action: &Action) -> Self {
         if *action == Action::await_change() {
             Self::Success
         } else if *action == Action::requeue(Duration::ZERO) {

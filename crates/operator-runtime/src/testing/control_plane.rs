@@ -3,8 +3,10 @@
 //! There are no nodes and no controllers of Kubernetes: nothing starts pods, and nothing is garbage-collected. The webhooks
 //! of an operator are served on loopback.
 
+use super::diagnostics::diagnostics;
 use crate::context::{Context, Platform};
-use crate::controller::{ControllerSettings, Error as ControllerError, Key};
+use crate::controller::{ControllerSettings, Error as ControllerError};
+use crate::conversion::CONVERT_PATH;
 use crate::events::Recorder;
 use crate::identity::Identity;
 use crate::lock::lock;
@@ -20,10 +22,10 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration, WebhookClientConfig,
 };
-use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::api::{Api, Patch, PatchParams};
 use kube::config::AuthInfo;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Client, Config};
@@ -45,9 +47,6 @@ use tokio::time::{Instant, sleep, timeout};
 const TIMEOUT: Duration = Duration::from_mins(5);
 /// How long a webhook may take: the tests share the machine with each other.
 const WEBHOOK_TIMEOUT_SECONDS: i32 = 30;
-/// Objects of a kind that are shown if a condition does not become true, and characters of the status of each.
-const MAX_OBJECTS: usize = 20;
-const MAX_STATUS_CHARS: usize = 2000;
 /// Lines of a program's log in an error.
 const LOG_LINES: usize = 20;
 /// Whom all certificates are issued by.
@@ -227,17 +226,16 @@ impl ControlPlane {
         let params = PatchParams::apply("operator-runtime-testing");
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         for crd in &operator.crds {
-            let (name, mut object) = (crd.name(), crd.with_conversion("", "")?);
+            let webhook = apiextensions::WebhookClientConfig {
+                url: Some(format!("{webhooks}{CONVERT_PATH}")),
+                ca_bundle: Some(self.authority_bundle()),
+                ..apiextensions::WebhookClientConfig::default()
+            };
+            let (name, object) = (crd.name(), crd.with_conversion(webhook)?);
             let stored = object.spec.versions.iter().find(|version| version.storage);
             let version = stored.map(|version| version.name.clone()).unwrap_or_default();
             let kind = GroupVersionKind::gvk(crd.group(), &version, crd.kind());
             lock(&self.kinds).push(ApiResource::from_gvk_with_plural(&kind, crd.plural()));
-            let conversion = object.spec.conversion.as_mut().and_then(|found| found.webhook.as_mut());
-            if let Some(client) = conversion.and_then(|webhook| webhook.client_config.as_mut()) {
-                let path = client.service.take().and_then(|service| service.path).unwrap_or_default();
-                client.url = Some(format!("{webhooks}{path}"));
-                client.ca_bundle = Some(self.authority_bundle());
-            }
             crds.patch(&name, &params, &Patch::Apply(object)).await?;
             self.until(&format!("{name} is served"), async |_| {
                 let found = crds.get(&name).await.ok();
@@ -384,7 +382,7 @@ impl ControlPlane {
         });
         if waited.await.is_err() {
             let kinds = lock(&self.kinds).clone();
-            panic!("{what}: not so after {TIMEOUT:?}\n{}", state(&self.client, &kinds).await);
+            panic!("{what}: not so after {TIMEOUT:?}\n{}", diagnostics(&self.client, &kinds).await);
         }
     }
 }
@@ -408,50 +406,6 @@ impl RunningManager {
             result.expect("the controllers and tasks succeed");
         }
     }
-}
-
-/// Returns what people look at first if something does not happen: the statuses of all objects of these kinds, and the newest events.
-async fn state(client: &Client, kinds: &[ApiResource]) -> String {
-    let cut = |text: String| text.chars().take(MAX_STATUS_CHARS).collect::<String>();
-    let mut lines = Vec::new();
-    for kind in kinds {
-        let api: Api<DynamicObject> = Api::all_with(client.clone(), kind);
-        match api.list(&ListParams::default()).await {
-            Ok(found) => {
-                let (shown, all) = (found.items.iter().take(MAX_OBJECTS), found.items.len());
-                lines.push(format!("{}: {all} objects", kind.plural));
-                lines.extend(shown.map(|object| {
-                    let deleting = if object.metadata.deletion_timestamp.is_some() {
-                        let finalizers = object.metadata.finalizers.clone().unwrap_or_default();
-                        format!(" (being deleted; finalizers: {})", finalizers.join(", "))
-                    } else {
-                        String::new()
-                    };
-                    let status = cut(object.data["status"].to_string());
-                    format!("  {}{deleting}: {status}", Key::from(&object.metadata))
-                }));
-            }
-            Err(error) => lines.push(format!("{}: cannot be listed: {error}", kind.plural)),
-        }
-    }
-    let events: Api<Event> = Api::all(client.clone());
-    match events.list(&ListParams::default()).await {
-        Ok(mut found) => {
-            let all = found.items.len();
-            lines.push(format!("events: {all}"));
-            let version =
-                |event: &Event| -> Option<u64> { event.metadata.resource_version.as_ref()?.parse().ok() };
-            found.items.sort_by_key(version);
-            lines.extend(found.items.into_iter().skip(all.saturating_sub(MAX_OBJECTS)).map(|event| {
-                let (regarding, reason) =
-                    (event.regarding.unwrap_or_default(), event.reason.unwrap_or_default());
-                let [kind, name] = [regarding.kind, regarding.name].map(Option::unwrap_or_default);
-                format!("  {kind} {name}: {reason}: {}", cut(event.note.unwrap_or_default()))
-            }));
-        }
-        Err(error) => lines.push(format!("events: cannot be listed: {error}")),
-    }
-    lines.join("\n")
 }
 
 /// Returns the API server and etcd that an environment names, where an empty variable counts as unset; `installed` returns the
@@ -540,31 +494,6 @@ fn spawn(program: &Path, log: &Path, arguments: &[String]) -> Result<Child, Laun
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::MockApi;
-    use serde_json::json;
-
-    #[tokio::test]
-    async fn state_shows_statuses_finalizers_and_the_newest_events() {
-        let (api, client) = MockApi::start();
-        let mut object = json!({"metadata": {"name": "a"}, "status": {"phase": "Pending"}});
-        api.put("caches", object.clone());
-        object["metadata"] = json!({"name": "b", "deletionTimestamp": "2026-01-01T00:00:00Z",
-            "finalizers": ["example.com/x"]});
-        object["status"] = json!({"text": "x".repeat(5000)});
-        api.put("caches", object);
-        for number in 0..30 {
-            api.put(
-                "events",
-                json!({"metadata": {"name": format!("e{number}")}, "eventTime": null,
-                "regarding": {"kind": "Cache", "name": "a"}, "reason": "Tried", "note": number.to_string()}),
-            );
-        }
-        let kind = GroupVersionKind::gvk("example.com", "v1", "Cache");
-        let state = state(&client, &[ApiResource::from_gvk_with_plural(&kind, "caches")]).await;
-        let shown = state.lines().map(|line| line.chars().take(100).collect::<String>()).collect::<Vec<_>>();
-        insta::assert_snapshot!(shown.join("\n"));
-        assert!(state.len() < 8000, "{}", state.len());
-    }
 
     #[test]
     fn programs_are_those_of_variables_that_are_not_empty() {

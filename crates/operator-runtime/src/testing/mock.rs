@@ -2,9 +2,10 @@
 //!
 //! It implements the requests that operators make and panics on others, so that an unforeseen request fails a test.
 //! Server-side apply removes the fields that a manager no longer applies, and conflicts with fields that others have set and
-//! with another resource version. Every request is checked against the operator's permissions. There are no defaults and no
-//! validation by schemas: for those, use a [`ControlPlane`](super::ControlPlane).
+//! with another resource version. Every request is checked against the operator's permissions. Objects of the operator's CRDs get
+//! the defaults of their schemas, but nothing is validated or pruned: for that, use a [`ControlPlane`](super::ControlPlane).
 
+use super::defaults::Schemas;
 use crate::manager::client_layers::LimitRequests;
 use crate::operator::Operator;
 use crate::rbac::Rule;
@@ -166,6 +167,8 @@ pub struct MockStore {
     groups: BTreeMap<String, String>,
     /// The plurals that an operator uses of several groups: their objects are stored as `PLURAL.GROUP`.
     ambiguous: BTreeSet<String>,
+    /// The schemas of the operator's own kinds, by the names under which their objects are stored.
+    schemas: BTreeMap<String, Schemas>,
 }
 
 /// What a list or a watch selects.
@@ -421,7 +424,8 @@ impl MockApi {
         client
     }
 
-    /// Allows only what an operator has permissions for: any other request fails the test. If it uses kinds of the same plural in
+    /// Allows only what an operator has permissions for: any other request fails the test. Objects of its CRDs get the defaults of
+    /// their schemas, those that exist, too. If it uses kinds of the same plural in
     /// several groups, their objects are those of `PLURAL.GROUP`.
     pub fn allow(&self, operator: &Operator) {
         let mut store = self.store();
@@ -447,6 +451,11 @@ impl MockApi {
             store.cluster_scoped.insert(name);
         }
         store.rescope();
+        for crd in &operator.crds {
+            let name = store.stored_as(crd.plural(), crd.group());
+            store.schemas.insert(name, Schemas::new(crd));
+        }
+        store.complete();
     }
 
     /// Returns what is stored.
@@ -472,10 +481,42 @@ impl MockApi {
         let mut object = store.objects[&store.key(resource, name)].clone();
         let spec = object["spec"].clone();
         change(&mut object);
+        if let Some(schemas) = store.schemas.get(resource) {
+            schemas.complete(&mut object);
+        }
         if object["spec"] != spec {
             bump(&mut object);
         }
         store.put(resource, object);
+    }
+
+    /// Sets a label as `kubectl label` does; `None` removes it.
+    pub fn label(&self, resource: &str, name: &str, label: &str, value: Option<&str>) {
+        self.set_metadata(resource, name, "labels", (label, value));
+    }
+
+    /// Sets an annotation as `kubectl annotate` does; `None` removes it.
+    pub fn annotate(&self, resource: &str, name: &str, annotation: &str, value: Option<&str>) {
+        self.set_metadata(resource, name, "annotations", (annotation, value));
+    }
+
+    fn set_metadata(&self, resource: &str, name: &str, field: &str, (key, value): (&str, Option<&str>)) {
+        self.change(resource, name, |object| {
+            merge(object, &json!({"metadata": {field: {key: value}}}));
+        });
+    }
+
+    /// Sets the number of replicas as `kubectl scale` does: `spec.replicas`, or what the operator's CRD names as the path.
+    pub fn scale(&self, resource: &str, name: &str, replicas: u32) {
+        let object = self.get(resource, name).unwrap_or_else(|| panic!("there is no {resource}/{name}"));
+        let path = match self.store().schemas.get(resource) {
+            Some(schemas) => schemas.replicas(&object).map(ToOwned::to_owned),
+            None => Some(".spec.replicas".to_owned()),
+        };
+        let path = path.unwrap_or_else(|| panic!("the CRD of {resource} has no subresource `scale`"));
+        let patch =
+            path.trim_start_matches('.').rsplit('.').fold(json!(replicas), |value, key| json!({key: value}));
+        self.change(resource, name, |object| merge(object, &patch));
     }
 
     /// Deletes an object as a user does: what has finalizers only gets its timestamp.
@@ -631,10 +672,23 @@ impl MockStore {
         }
     }
 
+    /// Sets the defaults in what was put before its schema was known, as the API server does when it reads objects.
+    fn complete(&mut self) {
+        let Self { objects, schemas, .. } = self;
+        for ((resource, ..), object) in objects {
+            if let Some(schemas) = schemas.get(resource) {
+                schemas.complete(object);
+            }
+        }
+    }
+
     /// Puts an object as a user does, and notifies the watches. One that exists keeps its uid and, unless it is given, its status.
     pub fn put(&mut self, resource: &str, mut object: Value) {
         self.version += 1;
         let key = self.key_of(resource, &object);
+        if let Some(schemas) = self.schemas.get(resource) {
+            schemas.complete(&mut object);
+        }
         if let Some(old) = self.objects.get(&key).filter(|_| object["metadata"].get("uid").is_none()) {
             object["metadata"]["uid"] = old["metadata"]["uid"].clone();
             if object["metadata"].get("generation").is_none() && old["metadata"]["generation"].is_i64() {
@@ -950,6 +1004,9 @@ impl MockStore {
             let part = if subresource == "status" { json!({ "status": patch["status"] }) } else { patch };
             merge(&mut new, &part);
         }
+        if let Some(schemas) = self.schemas.get(resource) {
+            schemas.complete(&mut new);
+        }
         if let Some(old) = &old {
             if new["spec"] != old["spec"] {
                 bump(&mut new);
@@ -1133,6 +1190,72 @@ mod tests {
         let before = json!({"a": 1, "b": {"c": 2}, "list": list(&["x", "y"])});
         remove_unapplied(&mut target, &before, &json!({"b": {}, "list": list(&["y"])}));
         assert_eq!(target, json!({"b": {"other": 3}, "list": list(&["y", "z"])}));
+    }
+
+    /// How many workers there are.
+    #[derive(
+        kube::CustomResource, Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+    )]
+    #[kube(group = "example.com", version = "v1", kind = "Pool", namespaced, status = "Workers")]
+    #[kube(scale(spec_replicas_path = ".spec.pool.workers", status_replicas_path = ".status.workers"))]
+    struct PoolSpec {
+        #[serde(default)]
+        pool: Workers,
+    }
+    #[derive(Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+    #[serde(default)]
+    struct Workers {
+        workers: u32,
+        zone: Option<String>,
+    }
+    impl Default for Workers {
+        fn default() -> Self {
+            Self { workers: 2, zone: None }
+        }
+    }
+
+    #[tokio::test]
+    async fn users_change_objects_with_the_words_of_kubectl_and_get_the_defaults_of_the_schema() {
+        let (api, client) = MockApi::start();
+        api.put("pools", json!({"metadata": {"name": "early"}, "spec": {}}));
+        let identity = crate::testing::sample::IDENTITY;
+        let operator = Operator::new(identity).crd(crate::crd::Crd::new::<Pool>());
+        api.allow(&operator.allow(Rule::new("example.com", "pools", &["create", "patch"], "the test")));
+        let workers = |name: &str| api.get("pools", name).unwrap()["spec"]["pool"]["workers"].clone();
+        assert_eq!(workers("early"), 2);
+        let pools: kube::Api<kube::core::DynamicObject> =
+            kube::Api::default_namespaced_with(client, &kube::core::ApiResource::erase::<Pool>(&()));
+        let object =
+            json!({"apiVersion": "example.com/v1", "kind": "Pool", "metadata": {"name": "a"}, "spec": {}});
+        let object = serde_json::from_value(object).unwrap();
+        let created = pools.create(&kube::api::PostParams::default(), &object).await.unwrap();
+        assert_eq!(created.data["spec"], json!({"pool": {"workers": 2}}));
+        // What is unset gets its default again, which is no change.
+        let patch = kube::api::Patch::Merge(json!({"spec": {"pool": {"workers": null}}}));
+        let same = pools.patch("a", &kube::api::PatchParams::default(), &patch).await.unwrap();
+        assert_eq!(same.metadata.resource_version, created.metadata.resource_version);
+
+        api.scale("pools", "a", 5);
+        api.label("pools", "a", "team", Some("one"));
+        api.annotate("pools", "a", "note", Some("two"));
+        let object = api.get("pools", "a").unwrap();
+        let metadata = &object["metadata"];
+        assert_eq!(workers("a"), 5);
+        assert_eq!(
+            [&metadata["labels"], &metadata["annotations"]],
+            [&json!({"team": "one"}), &json!({"note": "two"})]
+        );
+        assert_eq!(metadata["generation"], 2, "metadata does not count");
+        api.label("pools", "a", "team", None);
+        api.annotate("pools", "a", "note", None);
+        let object = api.get("pools", "a").unwrap();
+        assert_eq!(
+            [&object["metadata"]["labels"], &object["metadata"]["annotations"]],
+            [&json!({}), &json!({})]
+        );
+        api.put("deployments", json!({"metadata": {"name": "a"}, "spec": {}}));
+        api.scale("deployments", "a", 3);
+        assert_eq!(api.get("deployments", "a").unwrap()["spec"]["replicas"], 3);
     }
 
     #[tokio::test(start_paused = true)]

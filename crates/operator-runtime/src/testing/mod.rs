@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_panics_doc)]
 
 mod control_plane;
+mod defaults;
+mod diagnostics;
 mod mock;
 #[cfg(test)]
 pub(crate) mod sample;

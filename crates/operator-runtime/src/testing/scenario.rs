@@ -157,6 +157,18 @@ impl Scenario {
         assert!(waited.is_ok(), "{what}: not so after {TIMEOUT:?}; calls: {:#?}", self.api.calls());
     }
 
+    /// Waits as `kubectl wait --for=condition=KIND=STATUS` does: until the object has the condition with this status, of its newest
+    /// generation if the condition has one; fails the test after 40 seconds.
+    pub async fn until_condition(&self, resource: &str, name: &str, kind: &str, status: &str) {
+        self.until(&format!("{resource}/{name} has the condition {kind}={status}"), |api| {
+            let condition = api.condition(resource, name, kind);
+            let generation = &api.get(resource, name).unwrap_or_default()["metadata"]["generation"];
+            let observed = &condition["observedGeneration"];
+            condition["status"] == status && (observed.is_null() || observed == generation)
+        })
+        .await;
+    }
+
     /// Waits until no request has been made for longer than any delay of the controllers.
     pub async fn quiet(&self) {
         let mut calls = self.api.calls().len();

@@ -9,9 +9,9 @@ use base64::Engine as _;
 use clap::Args;
 use serde_json::{Value as Json, json};
 
-use super::files;
 use super::input::{self, CSV_SUFFIX, GENERATED_SUFFIX};
 use super::output::{self, Output};
+use super::{description, files};
 use crate::cli::exit::Exit;
 use crate::cli::lock::lock;
 use crate::terminal::{WARNING, stderr};
@@ -161,11 +161,7 @@ impl Manifests {
     fn files(&self, project: &Project) -> Result<(Option<String>, Option<Icon>)> {
         let Some(olm) = &project.olm else { return Ok((None, None)) };
         let directory = self.manifest_path.parent().unwrap_or(Path::new(""));
-        let description = olm.description_file.as_ref().map(|file| {
-            let path = directory.join(file);
-            String::from_utf8(files::required(&path, "description")?)
-                .with_context(|| format!("{} is not valid UTF-8", path.display()))
-        });
+        let description = olm.description_file.as_ref().map(|file| description::read(&directory.join(file)));
         let icon = olm.icon.as_ref().map(|file| {
             let path = directory.join(file);
             let Some(media_type) = Icon::media_type(file) else {

@@ -1,6 +1,7 @@
 //! `bundle-tool generate`: bundles and what belongs to them, from plain manifests.
 
 mod bundle;
+mod description;
 mod files;
 mod input;
 mod manifests;

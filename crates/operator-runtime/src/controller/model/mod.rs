@@ -35,14 +35,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Why an object's references cannot be followed.
 #[derive(Clone, Debug)]
-pub(crate) enum Unfollowed {
+pub(crate) enum ReferenceFailure {
     /// One is to a namespace that is not watched: there seems to be nothing.
     NotWatched(String),
     /// The objects of a kind could not be listed yet: nothing is known of what it refers to.
     Unreadable(String),
 }
 
-impl Unfollowed {
+impl ReferenceFailure {
     pub(crate) fn problem(&self) -> ReconcileProblem {
         match self {
             Self::NotWatched(message) => ReconcileProblem::new("NamespaceNotWatched", message),
@@ -76,7 +76,7 @@ impl<O: Object> ReferenceModel<O> {
     }
 
     /// Returns what an object refers to, by kind, and which reference of it cannot be followed.
-    fn of(&self, key: &Key, object: &O, declared: &Declared) -> (Vec<Views>, Option<Unfollowed>) {
+    fn resolve(&self, key: &Key, object: &O, declared: &Declared) -> (Vec<Views>, Option<ReferenceFailure>) {
         let (mut unwatched, mut unreadable) = (None, None);
         let found = self.tables.iter().zip(&self.refers).zip(&declared.references);
         let views = found.map(|((table, refers), kind)| {
@@ -97,8 +97,8 @@ impl<O: Object> ReferenceModel<O> {
             table.refer(key, &references)
         });
         let views = views.collect();
-        let unreadable = unreadable.map(Unfollowed::Unreadable);
-        (views, unreadable.or_else(|| unwatched.map(Unfollowed::NotWatched)))
+        let unreadable = unreadable.map(ReferenceFailure::Unreadable);
+        (views, unreadable.or_else(|| unwatched.map(ReferenceFailure::NotWatched)))
     }
 
     fn forget(&self, key: &Key) {
@@ -203,19 +203,19 @@ impl<O: Object> Model<O> {
     }
 
     /// Returns what the caches hold of what concerns an object, and which of its references cannot be followed.
-    pub(crate) fn observe(&self, object: &Stored<O>) -> (Snapshot, Option<Unfollowed>) {
+    pub(crate) fn observe(&self, object: &Stored<O>) -> (Snapshot, Option<ReferenceFailure>) {
         let uid = object.meta().uid.as_deref().unwrap_or_default();
         let mut snapshot = Snapshot::empty(Key::from(object.meta()), &self.declared);
         let key = &snapshot.key;
         let children = self.children.iter().map(|table| lock(table).owned_by(key, uid)).collect();
         let related = self.related.iter().map(|table| lock(table).related_to(key)).collect();
-        let mut unfollowed = None;
+        let mut failure = None;
         if let Some(object) = object.valid() {
-            (snapshot.references, unfollowed) = self.references.of(&snapshot.key, object, &self.declared);
+            (snapshot.references, failure) = self.references.resolve(&snapshot.key, object, &self.declared);
         }
         snapshot.children = children;
         snapshot.related = related;
-        (snapshot, unfollowed)
+        (snapshot, failure)
     }
 
     /// Records the response to an own write, for reconciles that run before the watch reports it.
