@@ -164,7 +164,7 @@ fn cluster_that_does_not_answer_times_out() {
         let output = tool(&[command, &["--timeout", "1s"]].concat(), &kubeconfig);
         let err = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{err}");
-        let expected = format!("error: timed out after 1 s, and {expected}; set a longer time limit\n");
+        let expected = format!("error: timed out after 1 s, and {expected}; set a longer --timeout\n");
         assert!(err.ends_with(&expected), "{err}");
     }
 }

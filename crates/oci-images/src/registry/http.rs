@@ -425,7 +425,7 @@ impl StallDetector {
     /// Starts a new window if enough was `moved` since the last one started.
     fn check(&mut self, moved: u64, deadline: Deadline, request: &str) -> Result<(), Failure> {
         if deadline.left().is_zero() {
-            return Err(Failure::Expired { request: request.to_owned(), after: deadline.total() });
+            return Err(Failure::Expired { request: request.to_owned(), deadline });
         }
         if moved - self.at_window_start < MIN_PROGRESS {
             return Err(Failure::Stalled { request: request.to_owned(), after: self.idle });

@@ -370,7 +370,7 @@ impl Session {
             },
             Failure::Invalid(reason) => Error::Invalid { registry, what: what.to_owned(), reason },
             Failure::Stalled { request, after } => Error::Stalled { request, after },
-            Failure::Expired { request, after } => Error::Expired { request, after },
+            Failure::Expired { request, deadline } => Error::Expired { request, deadline },
             Failure::TooLarge { request, limit } => Error::TooLarge { request, limit },
             Failure::Target { target, reason } => Error::Target { registry, target, reason },
             Failure::Local(error) => Error::Layout(error),

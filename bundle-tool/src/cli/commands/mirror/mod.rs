@@ -24,9 +24,10 @@ use serde_json::{Value, json};
 use super::catalog::prune::default_channel;
 use crate::cli::exit::{Exit, print_error};
 use crate::cli::format::{Format, OutputOption};
-use crate::cli::images::{RegistryArgs, between};
+use crate::cli::images::{RegistryArgs, RegistryConnection, between};
 use crate::cli::progress::ManyProgress;
 use crate::cli::runtime::SharedRuntime;
+use crate::cli::time_limit::TimeLimit;
 use crate::terminal::{ERROR, NOTE, WARNING, messages, stderr};
 use image_set::ImageSet;
 use images::{Collected, Collector, Mirrored, Wanted};
@@ -37,7 +38,6 @@ use plan::{Planned, Target};
 use skip::Skips;
 
 #[derive(Debug, Args)]
-#[command(mut_arg("timeout", |argument| argument.default_value("24h")))]
 #[command(after_long_help = "Examples:
   # Mirror a catalog into a registry, and configure the cluster to use it
   bundle-tool mirror quay.io/example/operator-catalog:latest \\
@@ -126,7 +126,10 @@ pub(crate) struct Mirror {
     #[command(flatten)]
     format: OutputOption<Format>,
     #[command(flatten)]
-    registries: RegistryArgs,
+    registries: RegistryConnection,
+    /// Time limit for all network access, for example 90s or 1h
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = TimeLimit::parser("--timeout"), help_heading = "Registry options")]
+    timeout: TimeLimit,
 }
 
 impl Mirror {
@@ -146,9 +149,10 @@ impl Mirror {
         let (wanted, skip) = self.wanted()?;
         let policy = self.signature_policy.as_deref().map(Policy::read).transpose()?;
         let runtime = SharedRuntime::default();
-        let mut transfer = Transfer::new(self.registries.options(), Resolver::from_env(), !self.no_referrers);
+        let registries = RegistryArgs::new(self.registries.clone(), self.timeout);
+        let mut transfer = Transfer::new(registries.options(), Resolver::from_env(), !self.no_referrers);
         let collector = Collector {
-            registries: &self.registries,
+            registries: &registries,
             transfer: &transfer,
             runtime: &runtime,
             skip: &skip,
