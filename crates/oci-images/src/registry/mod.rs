@@ -11,7 +11,7 @@ mod auth;
 mod certificates;
 mod challenge;
 mod client;
-mod clients;
+mod connections;
 mod deadline;
 mod error;
 mod failure;

@@ -16,7 +16,7 @@ use super::store::Store;
 use super::uploads::query;
 use crate::blocking::blocking;
 use crate::layout::{DOCUMENT_LIMIT, sha256};
-use crate::secrets::percent_encoded;
+use crate::message::percent_encoded;
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
