@@ -6,9 +6,9 @@ use oci_images::labels;
 
 use super::csv::{BUILDER, UNKNOWN_LAYOUT};
 use super::error::Error;
-use super::options::{Input, Options};
+use super::options::Options;
 use super::report::GenerateReport;
-use kube_yaml::Value;
+use kube_yaml::{Tree, Value};
 use olm_model::bundle::Annotations as Keys;
 
 /// The keys that this module writes.
@@ -48,13 +48,11 @@ impl Annotations {
     pub(crate) fn new(
         package: &str,
         options: &Options,
-        input: &Input,
+        previous: Option<&Tree>,
         has_tests: bool,
         report: &mut GenerateReport,
     ) -> Result<Self, Error> {
-        let previous: Vec<(String, String)> = input
-            .previous_annotations
-            .as_ref()
+        let previous: Vec<(String, String)> = previous
             .and_then(|tree| tree.root().get("annotations"))
             .into_iter()
             .flat_map(Value::entries)

@@ -9,7 +9,7 @@ use super::error::Error;
 use super::input::{Collected, Item};
 use super::json::{dig, items, map_mut, set, text};
 use super::objects::MAX_FILE_SIZE;
-use super::options::{Options, Origin, Upgrade};
+use super::options::{Destination, Options, Origin, Upgrade};
 use super::rbac::Rbac;
 use super::report::{GenerateReport, ObjectOutcome};
 use super::{base, crds, examples, related_images, webhooks};
@@ -32,25 +32,33 @@ pub(crate) struct Csv {
     created: Option<String>,
 }
 
+/// What the base is completed with.
+pub(crate) struct Contents<'c> {
+    pub(crate) package: &'c str,
+    pub(crate) options: &'c Options,
+    /// Whether images have digests that replace their tags.
+    pub(crate) is_pinned: bool,
+    pub(crate) collected: &'c Collected,
+    pub(crate) rbac: &'c Rbac<'c>,
+}
+
 /// Puts everything into the base.
 ///
 /// # Errors
 /// The base's version is no semantic version.
 pub(crate) fn build(
     base: Item,
-    package: &str,
-    options: &Options,
-    collected: &Collected,
-    rbac: &Rbac<'_>,
+    contents: &Contents<'_>,
     certificates: &mut Certificates<'_>,
     report: &mut GenerateReport,
 ) -> Result<Csv, Error> {
+    let &Contents { package, options, is_pinned, collected, rbac } = contents;
     let Item { source, json: mut csv } = base;
     let (version, origin) = version(&csv, options, source, report)?;
     let owned = crds::owned(collected, &csv, report);
     let examples = examples::annotation(collected, base::annotation(&csv, "alm-examples"), report);
     let webhooks = webhooks::definitions(collected, report);
-    let images = if options.builder.is_some() && options.digests.is_empty() {
+    let images = if options.is_of_sdk() && !is_pinned {
         related_images::of_variables(collected)?
     } else {
         related_images::collect(collected, &csv, report)
@@ -254,10 +262,10 @@ impl Csv {
         mut self,
         path: &str,
         files: &mut BTreeMap<String, Vec<u8>>,
-        previous: &BTreeMap<String, Vec<u8>>,
-        options: &Options,
+        destination: &Destination,
     ) -> Result<(), Error> {
-        let fixed = if options.epoch.is_none() { self.created.clone() } else { None };
+        let previous = &destination.previous.files;
+        let fixed = if destination.epoch.is_none() { self.created.clone() } else { None };
         let kept = previous.get(path).and_then(|old| created_at(old)).filter(|_| fixed.is_none());
         if let Some(time) = kept {
             let bytes = self.dated(&time)?;
@@ -267,7 +275,7 @@ impl Csv {
                 return Ok(());
             }
         }
-        let time = fixed.or_else(|| options.epoch.clone()).unwrap_or_else(|| options.now.clone());
+        let time = fixed.or_else(|| destination.epoch.clone()).unwrap_or_else(|| destination.now.clone());
         let bytes = self.dated(&time)?;
         files.insert(path.to_owned(), bytes);
         Ok(())
