@@ -2,17 +2,16 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 
-use super::images::duration;
 use super::report::terminal_width;
 use crate::terminal::{ERROR, HELP, NOTE, Styled, messages, shows_progress, stderr};
 use kube_yaml::text::printable;
 use olm_cluster::install::{Failure, Report};
-use olm_cluster::{Cluster, Deadline, Diagnosis};
+use olm_cluster::{Cluster, Diagnosis};
 use olm_model::disk::file;
 use olm_model::kubernetes::{Minor, Versions};
 use olm_model::read::Unreadable;
@@ -36,41 +35,6 @@ pub(crate) struct Connection {
     /// Namespace of the operator [default: that of the context]
     #[arg(long, short, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
-}
-
-// How long reading a cluster may take.
-#[derive(Debug, Clone, Copy, Args)]
-#[command(next_help_heading = "Cluster options")]
-pub(crate) struct ReadTimeout {
-    /// Time limit for all network access, such as 90s or 1h
-    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
-    timeout: Duration,
-}
-
-impl ReadTimeout {
-    /// Waits for what reads the cluster, no longer than this.
-    pub(crate) async fn limit<T>(self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        tokio::time::timeout(self.timeout, work).await.unwrap_or_else(|_| Err(too_slow(self.timeout)))
-    }
-}
-
-/// Returns the error of a command that cannot read the cluster in time.
-pub(crate) fn too_slow(limit: Duration) -> anyhow::Error {
-    anyhow!(
-        "reading the cluster took longer than {} s; check the API server, or set a longer --timeout",
-        limit.as_secs()
-    )
-}
-
-/// Waits for work that comes before the first change, no longer than until the deadline; `state` is what the work has not changed.
-pub(crate) async fn within<T>(
-    deadline: Deadline,
-    state: &str,
-    work: impl Future<Output = Result<T>>,
-) -> Result<T> {
-    tokio::time::timeout(deadline.left(), work).await.unwrap_or_else(|_| {
-        Err(anyhow!("timed out after {} s, and {state}; set a longer time limit", deadline.limit().as_secs()))
-    })
 }
 
 /// Returns the rules' settings for the version of a cluster, or for what a bundle claims if the cluster does not tell its version.

@@ -54,8 +54,9 @@ fn words(remedy: &Remedy) -> String {
             )
         }
         Remedy::LogIn => "log in with `bundle-tool login`, or set REGISTRY_AUTH_FILE".to_owned(),
-        Remedy::RaiseIdleTimeout => "check the network and the registry, or raise --idle-timeout".to_owned(),
-        Remedy::RaiseTimeout => "set a longer time limit if that is too short".to_owned(),
+        Remedy::RaiseIdleTimeout => {
+            "check the network and the registry, or set a longer --idle-timeout".to_owned()
+        }
         _ => remedy.to_string(),
     }
 }
@@ -88,7 +89,8 @@ mod tests {
         let (request, after) = ("GET x".to_owned(), Duration::from_secs(1));
         let stalled = registry::Error::Stalled { request: request.clone(), after };
         errors.push(anyhow::Error::new(location::Error::from(stalled)).context("failed to copy"));
-        let expired: Result<(), _> = Err(registry::Error::Expired { request, after });
+        let deadline = registry::Deadline::after(after).with_setting("--timeout");
+        let expired: Result<(), _> = Err(registry::Error::Expired { request, deadline });
         errors.push(expired.context("failed to pull").unwrap_err());
         let several = layout::Error::SeveralPlatforms { name: "a".to_owned() };
         errors.push(anyhow::Error::new(location::Error::from(several)).context("failed to copy"));
@@ -102,8 +104,8 @@ mod tests {
         failed to connect to the registry r: reason; the registry seems to use plain HTTP; to send images and passwords unencrypted, pass --plain-http=r.lan:5000
         failed to connect to the registry r: reason; check the address and whether the registry is running
         failed to connect to the registry r: reason; the registry seems to use TLS; omit --plain-http; its mirrors have no such image or failed: m
-        failed to copy: `GET x` stalled: less than 32 KiB transferred within 1 s; check the network and the registry, or raise --idle-timeout
-        failed to pull: `GET x` did not finish within the total timeout of 1 s; set a longer time limit if that is too short
+        failed to copy: `GET x` stalled: less than 32 KiB transferred within 1 s; check the network and the registry, or set a longer --idle-timeout
+        failed to pull: `GET x` did not finish within the total timeout of 1 s; set a longer --timeout
         failed to copy: a has images for several platforms, but a Docker archive contains images for one only: choose one with --platform
         0.0.0.0:1 is reachable from other machines, which could read, write and delete images: use 127.0.0.1, or pass --listen-anywhere
         passwords would be sent to 0.0.0.0:1 unencrypted: pass a certificate with --tls-cert and --tls-key

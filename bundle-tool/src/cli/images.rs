@@ -7,20 +7,34 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use super::cluster::too_slow;
 use super::progress::progress;
+use super::time_limit::{Deadline, TimeLimit, duration};
 use oci_images::labels;
 use oci_images::layout::{Contents, Image, Platform};
 use oci_images::location::ImageLocation;
 use oci_images::registry::{
-    self, ClientCertificate, Deadline, IdleTimeout, Mirrors, Options, Parallel, Repository, Resolver,
-    Timeout, certificate_directories,
+    self, ClientCertificate, IdleTimeout, Mirrors, Options, Parallel, Repository, Resolver, Timeout,
+    certificate_directories,
 };
+
+// How registries are reached, and how long all network access of a command may take.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Registry options")]
+pub(crate) struct RegistryArgs {
+    #[command(flatten)]
+    connection: RegistryConnection,
+    /// Time limit for all network access, such as 90s or 1h
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = TimeLimit::parser("--timeout"))]
+    timeout: Option<TimeLimit>,
+    /// When all network access must have ended, counted from the first one.
+    #[arg(skip)]
+    deadline: OnceLock<Deadline>,
+}
 
 // How registries are reached.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Registry options")]
-pub(crate) struct RegistryArgs {
+pub(crate) struct RegistryConnection {
     /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
     #[arg(long, value_name = "FILE")]
     ca_file: Vec<PathBuf>,
@@ -37,69 +51,87 @@ pub(crate) struct RegistryArgs {
     /// Use plain HTTP for registries on this machine, or for HOST:PORT (repeatable)
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     plain_http: Vec<String>,
-    /// Time limit for all network access, such as 90s or 1h
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
-    timeout: Option<Duration>,
     /// Time limit for a request that makes no progress
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     idle_timeout: Option<Duration>,
     /// Number of layers to transfer at once, between 1 and 64
     #[arg(long, value_name = "NUMBER", default_value = "4", value_parser = |text: &str| between::<u8>(text, 1, 64))]
     parallel: Option<u8>,
-    /// When all network access must have ended, counted from the first one.
-    #[arg(skip)]
-    deadline: OnceLock<Deadline>,
     /// Reach all registries as those that registries.conf calls insecure
     #[arg(long, hide = true)]
     insecure: bool,
 }
 
-/// Parses a duration such as `90s`, `10m` or `1h30m`: at least a second, at most a week.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let expected = || "expected a duration between 1s and 168h, such as 90s or 1h30m".to_owned();
-    let duration: jiff::SignedDuration = text.parse().map_err(|_| expected())?;
-    let duration = Duration::try_from(duration).map_err(|_| expected())?;
-    let range = Duration::from_secs(1)..=Duration::from_hours(168);
-    if range.contains(&duration) { Ok(duration) } else { Err(expected()) }
-}
-
 impl RegistryArgs {
-    /// Returns registries that are reached without arguments of their own; `plain_http` are hosts without TLS.
-    pub(crate) fn new(
-        ca_file: Vec<PathBuf>,
-        plain_http: Vec<String>,
-        timeout: Duration,
-        idle_timeout: Duration,
-    ) -> Self {
-        let (timeout, idle_timeout) = (Some(timeout), Some(idle_timeout));
-        Self { ca_file, plain_http, timeout, idle_timeout, ..Self::default() }
+    /// Returns registries that are reached with these options; the time of all network access starts with the first one.
+    pub(crate) fn new(connection: RegistryConnection, timeout: TimeLimit) -> Self {
+        Self { connection, timeout: Some(timeout), deadline: OnceLock::new() }
     }
 
-    /// Returns the same registries, which need neither a valid certificate nor TLS if `insecure`.
-    pub(crate) fn insecure(self, insecure: bool) -> Self {
-        Self { insecure, ..self }
+    /// Returns registries that are reached without options, so that only the library's limits apply to each; they need neither a valid
+    /// certificate nor TLS if `insecure`.
+    pub(crate) fn without_options(insecure: bool) -> Self {
+        Self::from(RegistryConnection { insecure, ..RegistryConnection::default() })
     }
 
     /// Returns the same registries with another certificate authority.
     pub(crate) fn with_authority(mut self, file: PathBuf) -> Self {
-        self.ca_file.push(file);
+        self.connection.ca_file.push(file);
         self
     }
 
-    /// Returns the same registries with a time for another task: it starts with the next call of [`Self::options`].
-    pub(crate) fn for_another_task(&self, timeout: Duration) -> Self {
-        Self { timeout: Some(timeout), deadline: OnceLock::new(), ..self.clone() }
+    /// Returns the same registries for a task that has a deadline of its own.
+    pub(crate) fn until(&self, deadline: Deadline) -> Self {
+        Self { deadline: OnceLock::from(deadline), ..self.clone() }
     }
 
-    /// Waits for other network access of the command, such as reading a cluster, which shares the time with the registries.
-    pub(crate) async fn limit<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let Some(timeout) = self.timeout else { return work.await };
-        let left = self.deadline.get_or_init(|| Deadline::after(timeout)).left();
-        tokio::time::timeout(left, work).await.unwrap_or_else(|_| Err(too_slow(timeout)))
+    /// Returns when all network access of the command must have ended; `None` if its time is not limited. The time starts with the
+    /// first call.
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        match self.timeout {
+            Some(timeout) => Some(*self.deadline.get_or_init(|| timeout.start())),
+            None => self.deadline.get().copied(),
+        }
+    }
+
+    /// Waits for a command that reads the cluster, which shares the time with the registries.
+    pub(crate) async fn reading_cluster<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        match self.deadline() {
+            Some(deadline) => deadline.reading_cluster(work).await,
+            None => work.await,
+        }
     }
 
     /// Returns the library's form of the arguments. The time for all network access starts with the first call.
     pub(crate) fn options(&self) -> Options {
+        let mut options = self.connection.options();
+        if let Some(deadline) = self.deadline() {
+            options.timeout = Timeout::At(deadline.registries());
+        }
+        options
+    }
+}
+
+impl From<RegistryConnection> for RegistryArgs {
+    /// Returns registries whose time only the library limits, unless [`RegistryArgs::until`] sets a deadline.
+    fn from(connection: RegistryConnection) -> Self {
+        Self { connection, ..Self::default() }
+    }
+}
+
+impl RegistryConnection {
+    /// Returns what commands pass that declare these options in another way; `plain_http` are hosts without TLS.
+    pub(crate) fn new(
+        ca_file: Vec<PathBuf>,
+        plain_http: Vec<String>,
+        idle_timeout: Duration,
+        insecure: bool,
+    ) -> Self {
+        Self { ca_file, plain_http, idle_timeout: Some(idle_timeout), insecure, ..Self::default() }
+    }
+
+    /// Returns the library's form of the arguments, without a time limit.
+    fn options(&self) -> Options {
         let (loopback, hosts): (Vec<_>, Vec<_>) = self.plain_http.iter().cloned().partition(String::is_empty);
         let mut options = Options::default();
         options.user_agent = Some(concat!("bundle-tool/", env!("CARGO_PKG_VERSION")).to_owned());
@@ -114,9 +146,6 @@ impl RegistryArgs {
         options.mirrors = Mirrors::from_variables(|name| std::env::var_os(name));
         options.plain_http = !loopback.is_empty();
         options.plain_http_hosts = hosts;
-        if let Some(timeout) = self.timeout {
-            options.timeout = Timeout::At(*self.deadline.get_or_init(|| Deadline::after(timeout)));
-        }
         if let Some(timeout) = self.idle_timeout {
             options.idle_timeout = IdleTimeout(timeout);
         }
@@ -257,16 +286,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_have_units_and_bounds() {
-        for (text, seconds) in [("90s", 90), ("10m", 600), ("1h30m", 5400), ("2m0s", 120), ("168h", 604_800)] {
-            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)), "{text}");
-        }
-        for text in ["", "30", "0s", "-5s", "169h", "10 bananas", "1y"] {
-            assert!(duration(text).unwrap_err().contains("90s"), "{text}");
-        }
-    }
-
-    #[test]
     fn numbers_have_bounds() {
         assert_eq!(between::<u8>("64", 1, 64), Ok(64));
         for text in ["0", "65", "100000000000000000000", "-1", "a", ""] {
@@ -276,20 +295,23 @@ mod tests {
 
     #[test]
     fn another_task_has_its_own_time() {
-        let first =
-            RegistryArgs::new(Vec::new(), Vec::new(), Duration::from_mins(1), Duration::from_secs(30));
+        let limit = TimeLimit::parser("--timeout");
+        let command = clap::Command::new("c").arg(clap::Arg::new("timeout").value_parser(limit));
+        let matches = command.get_matches_from(["c", "1m"]);
+        let limit: TimeLimit = *matches.get_one("timeout").unwrap();
+        let first = RegistryArgs::new(RegistryConnection::default(), limit);
         let timeout = first.options().timeout;
         assert_eq!(first.options().timeout, timeout);
         assert_eq!(first.clone().options().timeout, timeout);
-        assert_ne!(first.for_another_task(Duration::from_mins(1)).options().timeout, timeout);
+        assert_ne!(first.until(limit.start()).options().timeout, timeout);
     }
 
     #[test]
     fn the_key_of_a_client_certificate_may_be_in_the_same_file() {
         let files = |key: Option<&str>| {
             let (client_cert, client_key) = (Some("client.pem".into()), key.map(PathBuf::from));
-            let registries = RegistryArgs { client_cert, client_key, ..RegistryArgs::default() };
-            let ClientCertificate { certificate, key } = registries.options().client_certificate.unwrap();
+            let connection = RegistryConnection { client_cert, client_key, ..RegistryConnection::default() };
+            let ClientCertificate { certificate, key } = connection.options().client_certificate.unwrap();
             (certificate, key)
         };
         assert_eq!(files(None), ("client.pem".into(), "client.pem".into()));

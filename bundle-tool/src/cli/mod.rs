@@ -31,6 +31,7 @@ mod settings;
 mod signals;
 mod stdin;
 mod suites;
+mod time_limit;
 mod versions;
 
 use std::ffi::OsString;

@@ -437,7 +437,7 @@ fn commands_end_at_their_timeouts() {
     let name = format!("{}/a:v1", silent.local_addr().unwrap());
     for arguments in [&["render", &name][..], &["push", "bundle", BUNDLE, &name]] {
         for (flags, expected) in [
-            (&["--timeout", "1s"][..], "total timeout of 1 s; set a longer time limit"),
+            (&["--timeout", "1s"][..], "total timeout of 1 s; set a longer --timeout"),
             (&["--idle-timeout", "1s", "--timeout", "1m"], "within 1 s; check the network"),
         ] {
             let output = tool(dir.path()).args(arguments).arg("--plain-http").args(flags).output().unwrap();

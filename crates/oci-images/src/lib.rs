@@ -11,7 +11,9 @@
 //! | [`mod@reference`] | names of images | – | |
 //! | [`open_files`] | the limit of open files, for transfers of many layers | – | `registry` |
 //! | [`plain`] | errors of the system, of TLS and of HTTP in plain words | – | `transport` |
-//! | [`secrets`] | secrets, addresses that may contain some, and the text of messages without them | – | `transport` |
+//! | [`secrets`] | secrets, addresses that may contain some, and the text of messages without them | `message` | `transport` |
+//! | `message` | text of users and servers on one line, escaped and short | – | `transport` |
+//! | `turns` | work that tasks do not do beside each other for the same thing | – | `registry` |
 //! | `blocking` | work that must not run beside transfers | – | `registry` |
 //! | [`registry`] | the distribution protocol: a client, signatures, and a small server | `layout`, `reference`, `blocking`, `plain`, `secrets` | `registry`; `sign` for signatures, `server` for the server |
 //! | [`location`] | where images are, and copying between any two of these | `layout`, `registry`, `blocking` | `registry` |
@@ -36,6 +38,8 @@ pub mod labels;
 pub mod layout;
 #[cfg(feature = "registry")]
 pub mod location;
+#[cfg(feature = "transport")]
+mod message;
 #[cfg(feature = "registry")]
 pub mod open_files;
 #[cfg(feature = "transport")]
@@ -50,5 +54,7 @@ pub mod secrets;
 mod sys;
 #[cfg(feature = "registry")]
 pub mod transfer;
+#[cfg(feature = "registry")]
+mod turns;
 #[cfg(feature = "zstd")]
 pub mod zstd;

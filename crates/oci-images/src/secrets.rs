@@ -1,14 +1,13 @@
-//! Masks secrets in messages, and makes text of a server fit for them: on one line, escaped and short.
+//! Masks secrets in messages, and addresses that may contain some.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
-/// Maximum number of characters of foreign text in one message.
-const MAX_TEXT: usize = 300;
+use crate::message::{escape, percent_encoded, shorten};
+
 /// Stands in messages where a secret was.
 const MASK: &str = "***";
 /// Minimum number of bytes of what is masked. Something shorter is part of many words, and masking it would make messages unreadable.
@@ -127,59 +126,10 @@ fn user_end(rest: &str) -> Option<usize> {
     rest.rmatch_indices('@').map(|(at, _)| at).find(|at| !is_digest(&rest[at + 1..]))
 }
 
-/// Returns `text` with whitespace collapsed, and characters escaped that change how a terminal shows what follows.
-pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len().min(4 * MAX_TEXT));
-    for word in text.split([' ', '\t', '\r', '\n']).filter(|word| !word.is_empty()) {
-        if !escaped.is_empty() {
-            escaped.push(' ');
-        }
-        for c in word.chars() {
-            if c.is_control() || is_formatting(c) {
-                // Writing into a string cannot fail.
-                let _ = write!(escaped, "{}", c.escape_unicode());
-            } else {
-                escaped.push(c);
-            }
-        }
-        if escaped.len() > 4 * MAX_TEXT {
-            break;
-        }
-    }
-    escaped
-}
-
-/// True for characters that are invisible, break lines or change the direction of what follows.
-fn is_formatting(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// Returns `text` as a value of a query (RFC 3986).
-pub(crate) fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing into a string cannot fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::MAX_TEXT;
 
     #[test]
     fn address_is_shown_without_secrets() {
@@ -230,14 +180,5 @@ mod tests {
         assert_eq!(format!("{address:?}"), "https://***@host:6443/api");
         let masked = secrets.mask("b ada hunter2 ada:hunter2 swordfish aHVudGVyMg==");
         assert_eq!(masked, "b ada *** *** *** ***");
-    }
-
-    #[test]
-    fn text_is_escaped_and_shortened() {
-        let secrets = Secrets::default();
-        let text = "a\u{1b}[31m\r\nerror: forged \u{7f}\u{0}\u{9b}\u{202e}";
-        assert_eq!(secrets.clean(text), r"a\u{1b}[31m error: forged \u{7f}\u{0}\u{9b}\u{202e}");
-        let text = secrets.clean(&"ä".repeat(1_000_000));
-        assert_eq!((text.chars().count(), text.chars().last()), (MAX_TEXT + 1, Some('…')));
     }
 }

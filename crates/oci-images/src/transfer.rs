@@ -18,6 +18,7 @@ use crate::reference::Reference;
 #[cfg(feature = "sign")]
 use crate::registry::Policy;
 use crate::registry::{self, Options, Progress, Repository, Resolver};
+use crate::turns::Turns;
 
 /// The tags of signatures, attestations and SBOMs that cosign derives from a digest.
 const COSIGN_TAGS: [&str; 3] = ["sig", "att", "sbom"];
@@ -50,6 +51,8 @@ struct LayoutTarget {
     writer: Arc<DirectoryWriter>,
     /// The names of what was copied, or was there.
     names: Mutex<BTreeSet<String>>,
+    /// Which blobs are fetched at the moment.
+    turns: Turns,
 }
 
 /// A layout or an archive that images are copied from.
@@ -122,8 +125,15 @@ struct Root {
     digest: Digest,
     /// The digests of what an index lists.
     children: Vec<Digest>,
-    /// The manifest, if it comes from a registry.
-    manifest: Option<Blob>,
+    place: RootPlace,
+}
+
+/// Where the rest of an image is.
+enum RootPlace {
+    /// In a registry, which is not asked for the manifest again.
+    Registry { repository: Box<Repository>, manifest: Blob },
+    /// In a layout or an archive.
+    Layout { opened: Arc<Opened>, name: Option<String> },
 }
 
 /// Where an image is read.
@@ -159,8 +169,12 @@ impl Transfer {
     pub async fn write_to(&mut self, path: &Path) -> Result<(), Error> {
         let owned = path.to_owned();
         let writer = blocking(move || DirectoryWriter::open(&owned)?.resumable()).await?;
-        self.target =
-            Some(LayoutTarget { path: path.to_owned(), writer: Arc::new(writer), names: Mutex::default() });
+        self.target = Some(LayoutTarget {
+            path: path.to_owned(),
+            writer: Arc::new(writer),
+            names: Mutex::default(),
+            turns: Turns::default(),
+        });
         Ok(())
     }
 
@@ -226,7 +240,7 @@ impl Transfer {
         };
         let source = self.source(place).await?;
         let Ok(root) = source.root().await else { return Err(error) };
-        let Ok(artifact) = source.artifact(&root).await else { return Err(error) };
+        let Ok(artifact) = root.artifact().await else { return Err(error) };
         match artifact.blobs().last() {
             Some(config)
                 if !artifact.is_index()
@@ -261,7 +275,7 @@ impl Transfer {
         let sink = self.sink(to, from).await?;
         let root = source.root().await?;
         let digest = root.digest.to_string();
-        let is_new = self.copy_one(&source, &sink, &root, whole, progress).await?;
+        let is_new = self.copy_one(&sink, &root, whole, progress).await?;
         let mut done = Transferred { digest, is_new, ..Transferred::default() };
         if self.referrers {
             self.copy_referrers(&source, &sink, &root, progress, &mut done).await?;
@@ -276,7 +290,7 @@ impl Transfer {
     /// Those of reading.
     pub async fn size(&self, place: &ImageLocation) -> Result<BTreeMap<String, u64>, Error> {
         let source = self.source(place).await?;
-        let artifact = source.artifact(&source.root().await?).await?;
+        let artifact = source.root().await?.artifact().await?;
         let all = artifact.all_blobs().into_values().chain(artifact.all_manifests());
         Ok(all.map(|blob| (blob.digest().to_string(), blob.size())).collect())
     }
@@ -376,11 +390,11 @@ impl Transfer {
             place => Sink::Layout { name: place.image_name().unwrap_or("latest").to_owned() },
         };
         let mut measured = Measured { digest: root.digest.to_string(), ..Measured::default() };
-        self.measure_one(&source, &sink, &root, whole, &mut measured).await?;
+        self.measure_one(&sink, &root, whole, &mut measured).await?;
         if self.referrers {
             for (version, root) in self.referrers_of(&source, &root).await? {
-                let (source, sink) = (source.at(&version), sink.at(&version));
-                self.measure_one(&source, &sink, &root, true, &mut measured).await?;
+                let sink = sink.at(&version);
+                self.measure_one(&sink, &root, true, &mut measured).await?;
             }
         }
         Ok(measured)
@@ -389,13 +403,12 @@ impl Transfer {
     /// Adds the size of one image or referrer, and what the target lacks of it.
     async fn measure_one(
         &self,
-        source: &Source,
         sink: &Sink,
         root: &Root,
         whole: bool,
         measured: &mut Measured,
     ) -> Result<(), Error> {
-        let artifact = source.artifact(root).await?;
+        let artifact = root.artifact().await?;
         let all = artifact.all_blobs().into_values().chain(artifact.all_manifests()).cloned();
         let all: Vec<Blob> = all.collect();
         measured.blobs.extend(all.iter().map(|blob| (blob.digest().to_string(), blob.size())));
@@ -495,7 +508,7 @@ impl Transfer {
     ///
     /// Those of writing layouts and archives.
     pub async fn finish(self, archive: Option<PathBuf>) -> Result<(), Error> {
-        let Some(LayoutTarget { path, writer, names }) = self.target else { return Ok(()) };
+        let Some(LayoutTarget { path, writer, names, turns: _ }) = self.target else { return Ok(()) };
         let names = names.into_inner().unwrap_or_else(PoisonError::into_inner);
         let finish = move || {
             writer.close()?;
@@ -557,7 +570,6 @@ impl Transfer {
     /// Copies one image or referrer, and returns whether it was not there.
     async fn copy_one(
         &self,
-        source: &Source,
         sink: &Sink,
         root: &Root,
         whole: bool,
@@ -568,20 +580,16 @@ impl Transfer {
                 if is_complete(target, root).await? {
                     return Ok(false);
                 }
-                let artifact = source.artifact(root).await?;
-                let from = match source {
-                    Source::Registry(repository) => Some(&**repository),
-                    Source::Layout { .. } => None,
-                };
-                target.push(&artifact, from, progress).await?;
+                let artifact = root.artifact().await?;
+                target.push(&artifact, root.repository(), progress).await?;
                 Ok(true)
             }
             Sink::Layout { name } => {
                 let Some(target) = &self.target else {
                     return Err(Error::NotALayout { place: name.clone() });
                 };
-                let artifact = source.artifact(root).await?;
-                let is_new = self.add(target, artifact, source, name, whole, progress).await?;
+                let artifact = root.artifact().await?;
+                let is_new = self.add(target, artifact, root.repository(), name, whole, progress).await?;
                 locked(&target.names).insert(name.clone());
                 Ok(is_new)
             }
@@ -602,7 +610,7 @@ impl Transfer {
         &self,
         target: &LayoutTarget,
         artifact: Artifact,
-        source: &Source,
+        from: Option<&Repository>,
         name: &str,
         whole: bool,
         progress: &Progress,
@@ -622,11 +630,7 @@ impl Transfer {
         .await;
         let Some(missing) = missing else { return Ok(false) };
         let parallel = self.options.parallel.get();
-        let from = match source {
-            Source::Registry(repository) => Some(&**repository),
-            Source::Layout { .. } => None,
-        };
-        fetch_into(&target.writer, missing, from, parallel, progress).await?;
+        fetch_into(&target.writer, missing, from, &target.turns, parallel, progress).await?;
         let (writer, name) = (Arc::clone(&target.writer), name.to_owned());
         blocking(move || writer.add_image(&artifact, &name)).await?;
         Ok(true)
@@ -643,9 +647,9 @@ impl Transfer {
     ) -> Result<(), Error> {
         // One after the other: some of them change the same list of referrers.
         for (version, root) in self.referrers_of(source, root).await? {
-            let (source, sink) = (source.at(&version), sink.at(&version));
+            let sink = sink.at(&version);
             done.referrers += 1;
-            if self.copy_one(&source, &sink, &root, true, progress).await? {
+            if self.copy_one(&sink, &root, true, progress).await? {
                 done.new_referrers += 1;
             }
         }
@@ -698,6 +702,29 @@ fn absent(error: Error) -> Result<Vec<String>, Error> {
     }
 }
 
+impl Root {
+    /// Returns the image, or the index with all of its images.
+    async fn artifact(&self) -> Result<Artifact, Error> {
+        match &self.place {
+            RootPlace::Registry { repository, manifest } => {
+                Ok(repository.artifact_of(manifest.clone(), &Wanted::All).await?)
+            }
+            RootPlace::Layout { opened, name } => {
+                let (opened, name) = (Arc::clone(opened), name.clone());
+                Ok(blocking(move || opened.layout.artifact(name.as_deref(), &Wanted::All)).await?)
+            }
+        }
+    }
+
+    /// Returns the repository that has the blobs; `None` if they are in a layout or an archive.
+    fn repository(&self) -> Option<&Repository> {
+        match &self.place {
+            RootPlace::Registry { repository, .. } => Some(repository),
+            RootPlace::Layout { .. } => None,
+        }
+    }
+}
+
 impl Source {
     /// Returns what the name leads to.
     async fn root(&self) -> Result<Root, Error> {
@@ -709,7 +736,8 @@ impl Source {
                 let manifest = repository.manifest(repository.reference()).await?;
                 let document = repository.document(&manifest, &repository.reference().to_string())?;
                 let (digest, children) = (manifest.digest().clone(), children(document));
-                Ok(Root { digest, children, manifest: Some(manifest) })
+                let place = RootPlace::Registry { repository: repository.clone(), manifest };
+                Ok(Root { digest, children, place })
             }
             Self::Layout { opened, name } => {
                 let (opened, name) = (Arc::clone(opened), name.clone());
@@ -719,7 +747,7 @@ impl Source {
                     Ok::<_, layout::Error>(Root {
                         digest: artifact.digest().clone(),
                         children,
-                        manifest: None,
+                        place: RootPlace::Layout { opened, name },
                     })
                 };
                 Ok(blocking(root).await?)
@@ -735,20 +763,6 @@ impl Source {
                 let (opened, name) = (Arc::clone(opened), name.clone());
                 let missing = move || opened.layout.missing(name.as_deref(), digest.as_deref());
                 blocking(missing).await.map_err(Error::from).or_else(absent)
-            }
-        }
-    }
-
-    /// Returns the image, or the index with all of its images.
-    async fn artifact(&self, root: &Root) -> Result<Artifact, Error> {
-        match self {
-            Self::Registry(repository) => Ok(match &root.manifest {
-                Some(manifest) => repository.artifact_of(manifest.clone(), &Wanted::All).await?,
-                None => repository.artifact(&Wanted::All).await?,
-            }),
-            Self::Layout { opened, name } => {
-                let (opened, name) = (Arc::clone(opened), name.clone());
-                Ok(blocking(move || opened.layout.artifact(name.as_deref(), &Wanted::All)).await?)
             }
         }
     }

@@ -127,7 +127,7 @@ pub fn plan(snapshot: &Snapshot, package: &str, namespace: &str, options: Option
     }
     // With OLM v1, the extension takes what it has installed with it, the CRDs included.
     let (extensions, elsewhere): (Vec<_>, Vec<_>) = snapshot
-        .of(kinds::CLUSTER_EXTENSION)
+        .objects(kinds::CLUSTER_EXTENSION)
         .iter()
         .filter(|one| is_ours(one, package))
         .partition(|one| string(one, "/spec/namespace") == namespace);
@@ -135,7 +135,7 @@ pub fn plan(snapshot: &Snapshot, package: &str, namespace: &str, options: Option
     let catalog = catalog_name(package);
     // An installation that was interrupted may have left a catalog without an extension.
     if elsewhere.is_empty() && !snapshot.unreadable.contains_key(kinds::CLUSTER_EXTENSION.kind) {
-        let catalogs = snapshot.of(kinds::CLUSTER_CATALOG).iter();
+        let catalogs = snapshot.objects(kinds::CLUSTER_CATALOG).iter();
         let ours = catalogs.filter(|one| name_of(one) == catalog && is_ours(one, package));
         plan.rest.extend(ours.map(|one| item(kinds::CLUSTER_CATALOG, one)));
     }
@@ -298,7 +298,7 @@ async fn left(
         .collect();
     let Some((item, object)) = left.first() else { return Ok(None) };
     if deadline.is_over() {
-        return Err(Failure::Blocked(Box::new(blocked(cluster, item, object, deadline.limit()).await?)));
+        return Err(Failure::Blocked(Box::new(blocked(cluster, item, object, deadline).await?)));
     }
     // OLM may create an object again: it repeats an InstallPlan whose status it could not write.
     for (item, _) in left.iter().filter(|(_, object)| object["metadata"]["deletionTimestamp"].is_null()) {
@@ -323,33 +323,36 @@ async fn blocked(
     cluster: &Cluster,
     item: &Item,
     object: &Value,
-    timeout: Duration,
+    deadline: Deadline,
 ) -> Result<Diagnosis, Error> {
     if item.kind == kinds::CRD {
         return stuck_crd(cluster, object).await;
     }
     let name = format!("{} `{}`", item.kind.kind, item.name);
+    let seconds = deadline.limit().as_secs();
     let (message, help) = if !list(object, "/metadata/finalizers").is_empty() {
         (
             diagnose::deletion(&name, object),
-            "let the program that set the finalizers run until it has removed them",
+            "let the program that set the finalizers run until it has removed them".to_owned(),
         )
     } else if string(object, "/metadata/deletionTimestamp").is_empty() {
         (
             format!(
-                "{name} still exists {} s after its deletion was requested: something creates it again",
-                timeout.as_secs()
+                "{name} still exists {seconds} s after its deletion was requested: something creates it again"
             ),
-            "find out what creates it: its metadata.managedFields name the program",
+            "find out what creates it: its metadata.managedFields name the program".to_owned(),
         )
     } else {
         (
-            format!("{name} still exists {} s after its deletion was requested", timeout.as_secs()),
-            "set a longer time limit; if it remains, check the API server and its garbage collection",
+            format!("{name} still exists {seconds} s after its deletion was requested"),
+            format!(
+                "set a longer {}; if it remains, check the API server and its garbage collection",
+                deadline.setting()
+            ),
         )
     };
     let object = diagnose::object(item.kind, object);
-    Ok(Diagnosis::of_preflight("deletion-blocked", object, message, help.into()))
+    Ok(Diagnosis::of_preflight("deletion-blocked", object, message, help))
 }
 
 #[cfg(test)]

@@ -14,13 +14,26 @@ const INTERVAL: Duration = Duration::from_millis(500);
 pub struct Deadline {
     started: Instant,
     limit: Duration,
+    setting: &'static str,
 }
 
 impl Deadline {
     /// Returns the deadline `limit` from now.
     #[must_use]
     pub fn after(limit: Duration) -> Self {
-        Self { started: Instant::now(), limit }
+        Self { started: Instant::now(), limit, setting: "time limit" }
+    }
+
+    /// Returns the same deadline, whose setting users of the program know by a name such as `--timeout`.
+    #[must_use]
+    pub fn with_setting(self, setting: &'static str) -> Self {
+        Self { setting, ..self }
+    }
+
+    /// Returns the name of the setting, which the help of a [`Diagnosis`](crate::Diagnosis) contains.
+    #[must_use]
+    pub fn setting(self) -> &'static str {
+        self.setting
     }
 
     /// Returns the whole time that was given.

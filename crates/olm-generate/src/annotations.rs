@@ -6,9 +6,9 @@ use oci_images::labels;
 
 use super::csv::{BUILDER, UNKNOWN_LAYOUT};
 use super::error::Error;
-use super::options::{Input, Options};
+use super::options::Options;
 use super::report::GenerateReport;
-use kube_yaml::Value;
+use kube_yaml::{Tree, Value};
 use olm_model::bundle::Annotations as Keys;
 
 /// The keys that this module writes.
@@ -48,13 +48,11 @@ impl Annotations {
     pub(crate) fn new(
         package: &str,
         options: &Options,
-        input: &Input,
+        previous: Option<&Tree>,
         has_tests: bool,
         report: &mut GenerateReport,
     ) -> Result<Self, Error> {
-        let previous: Vec<(String, String)> = input
-            .previous_annotations
-            .as_ref()
+        let previous: Vec<(String, String)> = previous
             .and_then(|tree| tree.root().get("annotations"))
             .into_iter()
             .flat_map(Value::entries)
@@ -129,7 +127,7 @@ impl Annotations {
 
     /// Returns the file. What the user added to the `previous` one is kept, with comments.
     pub(crate) fn yaml(&self, previous: Option<&[u8]>) -> String {
-        let kept = Kept::of(previous.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default());
+        let kept = Kept::parse(previous.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default());
         let mut out = String::from("annotations:\n");
         let mut section = |heading: &str, entries: &[(&'static str, String)]| {
             if entries.is_empty() {
@@ -180,7 +178,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let mut kept = Self::default();
         let mut comments = Vec::new();
         // Whether the current lines belong to an annotation that is not ours.

@@ -7,9 +7,9 @@ use serde_json::{Map, Value as Json, json};
 use super::certificates::Certificates;
 use super::error::Error;
 use super::input::{Collected, Item};
-use super::json::{dig, items, map_mut, set, text};
+use super::json::{dig, items, map_mut, set, string_at};
 use super::objects::MAX_FILE_SIZE;
-use super::options::{Options, Origin, Upgrade};
+use super::options::{Destination, Options, Origin, Upgrade};
 use super::rbac::Rbac;
 use super::report::{GenerateReport, ObjectOutcome};
 use super::{base, crds, examples, related_images, webhooks};
@@ -32,25 +32,33 @@ pub(crate) struct Csv {
     created: Option<String>,
 }
 
+/// What the base is completed with.
+pub(crate) struct Contents<'c> {
+    pub(crate) package: &'c str,
+    pub(crate) options: &'c Options,
+    /// Whether images have digests that replace their tags.
+    pub(crate) is_pinned: bool,
+    pub(crate) collected: &'c Collected,
+    pub(crate) rbac: &'c Rbac<'c>,
+}
+
 /// Puts everything into the base.
 ///
 /// # Errors
 /// The base's version is no semantic version.
 pub(crate) fn build(
     base: Item,
-    package: &str,
-    options: &Options,
-    collected: &Collected,
-    rbac: &Rbac<'_>,
+    contents: &Contents<'_>,
     certificates: &mut Certificates<'_>,
     report: &mut GenerateReport,
 ) -> Result<Csv, Error> {
+    let &Contents { package, options, is_pinned, collected, rbac } = contents;
     let Item { source, json: mut csv } = base;
     let (version, origin) = version(&csv, options, source, report)?;
     let owned = crds::owned(collected, &csv, report);
     let examples = examples::annotation(collected, base::annotation(&csv, "alm-examples"), report);
     let webhooks = webhooks::definitions(collected, report);
-    let images = if options.builder.is_some() && options.digests.is_empty() {
+    let images = if options.is_of_sdk() && !is_pinned {
         related_images::of_variables(collected)?
     } else {
         related_images::collect(collected, &csv, report)
@@ -80,7 +88,7 @@ pub(crate) fn build(
         }
         set(spec, "relatedImages", Json::Array(images));
         let serving: BTreeSet<&str> =
-            webhooks.iter().map(|webhook| text(webhook, &["deploymentName"])).collect();
+            webhooks.iter().map(|webhook| string_at(webhook, &["deploymentName"])).collect();
         install(spec, collected, rbac, &serving, certificates, report);
         set(spec, "webhookdefinitions", Json::Array(webhooks));
     }
@@ -96,7 +104,7 @@ pub(crate) fn build(
 fn operator_image(collected: &Collected) -> &str {
     let deployment = collected.deployments.first().map_or(&Json::Null, |deployment| &deployment.json);
     let container = items(deployment, &["spec", "template", "spec", "containers"]).first();
-    container.map_or("", |container| text(container, &["image"]))
+    container.map_or("", |container| string_at(container, &["image"]))
 }
 
 /// Returns the version, and where it comes from.
@@ -111,7 +119,7 @@ fn version(
     if let Some(version) = &options.version {
         return Ok((version.clone(), Origin::Option));
     }
-    let version = text(csv, &["spec", "version"]);
+    let version = string_at(csv, &["spec", "version"]);
     if matches!(version, "" | PLACEHOLDER) {
         return Ok(match &options.fallback_version {
             Some(version) => (version.clone(), Origin::Fallback),
@@ -137,7 +145,7 @@ fn install(
     certificates: &mut Certificates<'_>,
     report: &mut GenerateReport,
 ) {
-    let strategy = text(spec.get("install").unwrap_or(&Json::Null), &["strategy"]);
+    let strategy = string_at(spec.get("install").unwrap_or(&Json::Null), &["strategy"]);
     if !matches!(strategy, "" | "deployment") {
         report.warn_at(
             None,
@@ -175,7 +183,7 @@ fn install(
 fn warn_of_lost_entries(install: &Json, collected: &Collected, rbac: &Rbac<'_>, report: &mut GenerateReport) {
     let deployments: BTreeSet<&str> = collected.deployments.iter().map(Item::name).collect();
     for deployment in items(install, &["spec", "deployments"]) {
-        let name = text(deployment, &["name"]);
+        let name = string_at(deployment, &["name"]);
         if !deployments.contains(name) {
             let name = name.escape_debug();
             report.warn_at(
@@ -188,10 +196,10 @@ fn warn_of_lost_entries(install: &Json, collected: &Collected, rbac: &Rbac<'_>, 
         [("permissions", &rbac.permissions), ("clusterPermissions", &rbac.cluster_permissions)]
     {
         for entry in items(install, &["spec", field]) {
-            let account = text(entry, &["serviceAccountName"]);
+            let account = string_at(entry, &["serviceAccountName"]);
             let rules: Vec<&Json> = generated
                 .iter()
-                .filter(|entry| text(entry, &["serviceAccountName"]) == account)
+                .filter(|entry| string_at(entry, &["serviceAccountName"]) == account)
                 .flat_map(|entry| items(entry, &["rules"]))
                 .collect();
             let lost = items(entry, &["rules"]).iter().filter(|rule| !rules.contains(rule)).count();
@@ -217,7 +225,7 @@ fn watching_targets(spec: &Json) -> Json {
     for container in containers.into_iter().flatten() {
         let variables = container.get_mut("env").and_then(Json::as_array_mut);
         for variable in variables.into_iter().flatten() {
-            if text(variable, &["name"]) == "WATCH_NAMESPACE" {
+            if string_at(variable, &["name"]) == "WATCH_NAMESPACE" {
                 *variable = json!({
                     "name": "WATCH_NAMESPACE",
                     "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['olm.targetNamespaces']"}},
@@ -255,10 +263,10 @@ impl Csv {
         mut self,
         path: &str,
         files: &mut BTreeMap<String, Vec<u8>>,
-        previous: &BTreeMap<String, Vec<u8>>,
-        options: &Options,
+        destination: &Destination,
     ) -> Result<(), Error> {
-        let fixed = if options.epoch.is_none() { self.created.clone() } else { None };
+        let previous = &destination.previous.files;
+        let fixed = if destination.epoch.is_none() { self.created.clone() } else { None };
         let kept = previous.get(path).and_then(|old| created_at(old)).filter(|_| fixed.is_none());
         if let Some(time) = kept {
             let bytes = self.dated(&time)?;
@@ -268,7 +276,7 @@ impl Csv {
                 return Ok(());
             }
         }
-        let time = fixed.or_else(|| options.epoch.clone()).unwrap_or_else(|| options.now.clone());
+        let time = fixed.or_else(|| destination.epoch.clone()).unwrap_or_else(|| destination.now.clone());
         let bytes = self.dated(&time)?;
         files.insert(path.to_owned(), bytes);
         Ok(())

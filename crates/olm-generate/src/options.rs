@@ -1,4 +1,4 @@
-//! What a bundle is generated from, and how.
+//! What a bundle is generated from, how, and for where: the values that the [stages](super::stages) take.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,44 @@ use olm_model::catalog::Catalog;
 
 /// What a bundle is generated from.
 #[derive(Debug, Default)]
-pub struct Input {
+pub struct Manifests {
     /// All manifests, in the order in which they were read.
     pub documents: Vec<Document>,
     /// The base CSV of the kustomize directory. Used if no manifest is a CSV.
     pub base: Option<Document>,
-    /// The files of the existing bundle in the output directory: path below it to bytes.
-    pub previous: BTreeMap<String, Vec<u8>>,
-    /// `metadata/annotations.yaml` of that bundle.
-    pub previous_annotations: Option<Tree>,
-    /// The existing `bundle.Dockerfile`.
-    pub previous_dockerfile: Option<String>,
+}
+
+/// The digests and platforms of images, by their references after [`Options::images`].
+#[derive(Debug, Clone, Default)]
+pub struct ImagePins {
+    /// The digests that replace the tags.
+    pub digests: BTreeMap<String, String>,
+    /// The platforms, such as `linux/amd64`.
+    pub platforms: BTreeMap<String, Vec<String>>,
+}
+
+/// Where a bundle is written: what is there, and when.
+#[derive(Debug, Default)]
+pub struct Destination {
+    /// The bundle that is there.
+    pub previous: PreviousBundle,
+    /// The time set by `SOURCE_DATE_EPOCH`, in RFC 3339.
+    pub epoch: Option<String>,
+    /// The time now, in RFC 3339.
+    pub now: String,
+    /// Whether the annotations say where the scorecard's tests are. By default, they do if the bundle has tests.
+    pub has_test_annotations: Option<bool>,
+}
+
+/// An existing bundle, which the generated one updates.
+#[derive(Debug, Default)]
+pub struct PreviousBundle {
+    /// Its files: path below its directory to bytes.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// `metadata/annotations.yaml`.
+    pub annotations: Option<Tree>,
+    /// `bundle.Dockerfile`.
+    pub dockerfile: Option<String>,
 }
 
 /// How a bundle is generated.
@@ -40,16 +67,10 @@ pub struct Options {
     pub extra_service_accounts: Vec<String>,
     /// Image references to replace.
     pub images: Vec<Rewrite>,
-    /// The digests of images, by their references after [`Options::images`].
-    pub digests: BTreeMap<String, String>,
-    /// The platforms of images, such as `linux/amd64`, by their references after [`Options::images`].
-    pub platforms: BTreeMap<String, Vec<String>>,
     /// Entries of `metadata/dependencies.yaml`. Without any, an existing file is kept.
     pub dependencies: Vec<serde_json::Value>,
     /// Entries of `metadata/properties.yaml`. Without any, an existing file is kept.
     pub properties: Vec<serde_json::Value>,
-    /// Whether the annotations say where the scorecard's tests are. By default, they do if the bundle has tests.
-    pub has_test_annotations: Option<bool>,
     /// Whether the bundle gets a default scorecard configuration if the input contains none.
     pub scorecard: bool,
     /// How an upgrade leads to this version.
@@ -58,10 +79,6 @@ pub struct Options {
     pub layout: Option<String>,
     /// The bundle's directory, relative to that of the Dockerfile.
     pub directory: String,
-    /// The time set by `SOURCE_DATE_EPOCH`, in RFC 3339.
-    pub epoch: Option<String>,
-    /// The time now, in RFC 3339.
-    pub now: String,
     /// The tool that the annotations name as the builder, such as `operator-sdk-v1.42.3`, to generate what that tool does:
     /// without digests, `relatedImages` has the images that `RELATED_IMAGE_` variables name, and nothing else; and bundles that
     /// cannot be installed, such as one without a Deployment, are generated, too. By default, the builder is bundle-tool.

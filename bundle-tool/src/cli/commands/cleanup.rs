@@ -1,17 +1,15 @@
 //! `bundle-tool cleanup`: removes an operator that was installed with OLM.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::cli::cluster::{Connection, Printer, print_problem, within};
+use crate::cli::cluster::{Connection, Printer, print_problem};
 use crate::cli::exit::Exit;
-use crate::cli::images::duration;
 use crate::cli::runtime::runtime;
+use crate::cli::time_limit::TimeLimit;
 use crate::terminal::{ERROR, stderr};
-use olm_cluster::Deadline;
 use olm_cluster::cleanup;
 use olm_cluster::cleanup::{Failure, Options};
 
@@ -33,8 +31,8 @@ pub(crate) struct Cleanup {
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     delete_operator_groups: bool,
     /// Time limit for all network access, such as 90s or 1h
-    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
-    timeout: Duration,
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = TimeLimit::parser("--timeout"))]
+    timeout: TimeLimit,
     #[command(flatten)]
     connection: Connection,
 }
@@ -46,14 +44,14 @@ impl Cleanup {
 
     async fn cleanup(&self) -> Result<Exit> {
         self.connection.check_namespace()?;
-        let deadline = Deadline::after(self.timeout);
-        let cluster = within(deadline, "nothing was deleted", self.connection.connect()).await?;
+        let deadline = self.timeout.start();
+        let cluster = deadline.within("nothing was deleted", self.connection.connect()).await?;
         let namespace = self.connection.namespace(&cluster);
         let options = Options { crds: self.delete_crds, operator_group: self.delete_operator_groups };
         let mut printer = Printer::new();
         let mut show = |text: String| printer.step(&text);
         let look = async { Ok(cleanup::observe(&cluster, &self.package, &namespace, &mut show).await?) };
-        let snapshot = within(deadline, "nothing was deleted", look).await;
+        let snapshot = deadline.within("nothing was deleted", look).await;
         printer.finish();
         let snapshot = snapshot?;
         let plan = cleanup::plan(&snapshot, &self.package, &namespace, options);
@@ -67,7 +65,7 @@ impl Cleanup {
                 self.package
             );
         }
-        let result = cleanup::run(&cluster, &plan, deadline, &mut |text| printer.step(&text)).await;
+        let result = cleanup::run(&cluster, &plan, deadline.cluster(), &mut |text| printer.step(&text)).await;
         printer.finish();
         match result {
             Ok(()) => {}

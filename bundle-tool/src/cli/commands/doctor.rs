@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::cli::cluster::{Connection, ReadTimeout, print_problem};
+use crate::cli::cluster::{Connection, print_problem};
 use crate::cli::exit::Exit;
 use crate::cli::format::{Format, OutputOption};
 use crate::cli::runtime::runtime;
+use crate::cli::time_limit::TimeLimit;
 use crate::terminal::{NOTE, PROBLEM, stdout};
 use kube_yaml::text::{printable, write_json};
 use must_gather::MustGather;
@@ -42,8 +43,9 @@ pub(crate) struct Doctor {
     format: OutputOption<Format>,
     #[command(flatten)]
     connection: Connection,
-    #[command(flatten)]
-    timeout: ReadTimeout,
+    /// Time limit for all network access, such as 90s or 1h
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = TimeLimit::parser("--timeout"), help_heading = "Cluster options")]
+    timeout: TimeLimit,
 }
 
 /// The maximum number of problems whose logs are read.
@@ -65,13 +67,13 @@ impl Doctor {
                 let logs = found.iter().enumerate().map(log).collect();
                 (gather.snapshot, found, logs)
             }
-            None => runtime()?.block_on(self.timeout.limit(self.online(&scope)))?,
+            None => runtime()?.block_on(self.timeout.start().reading_cluster(self.online(&scope)))?,
         };
         if let Some(package) = &self.package {
             let known =
-                snapshot.of(kinds::SUBSCRIPTION).iter().any(|one| string(one, "/spec/name") == package)
+                snapshot.objects(kinds::SUBSCRIPTION).iter().any(|one| string(one, "/spec/name") == package)
                     || snapshot
-                        .of(kinds::CLUSTER_EXTENSION)
+                        .objects(kinds::CLUSTER_EXTENSION)
                         .iter()
                         .any(|one| string(one, "/spec/source/catalog/packageName") == package);
             if !known && found.is_empty() {

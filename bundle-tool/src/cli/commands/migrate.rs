@@ -135,7 +135,7 @@ impl Migrate {
                 self.target
             );
         }
-        let (mut operator, crds) = runtime()?.block_on(self.registries.limit(self.installed()))?;
+        let (mut operator, crds) = runtime()?.block_on(self.registries.reading_cluster(self.installed()))?;
         let Some(installed) = &operator.installed else { bail!("the operator is not installed") };
         let (csv, properties) = bundle_of(&installed.csv);
         let annotations = json!({"annotations": {Annotations::PACKAGE: operator.extension.package}});

@@ -2,23 +2,22 @@
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
 use sha2::{Digest as _, Sha256};
 
 use super::migrate::Migrate;
-use crate::cli::cluster::{Connection, Printer, ReadTimeout, within};
+use crate::cli::cluster::{Connection, Printer};
 use crate::cli::exit::Exit;
 use crate::cli::format::{Format, OutputOption};
-use crate::cli::images::duration;
 use crate::cli::runtime::runtime;
+use crate::cli::time_limit::TimeLimit;
 use crate::terminal::{NOTE, messages};
 use kube_yaml::text::{printable, write_json};
+use olm_cluster::Snapshot;
 use olm_cluster::olm;
 use olm_cluster::olm::{Mirror, Options, Prepared, Status};
-use olm_cluster::{Deadline, Snapshot};
 use olm_model::disk;
 use olm_model::read;
 
@@ -89,8 +88,8 @@ struct Install {
     #[arg(long)]
     no_catalogs: bool,
     /// Time limit for all network access, such as 90s or 1h
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
-    timeout: Duration,
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = TimeLimit::parser("--timeout"))]
+    timeout: TimeLimit,
     #[command(flatten)]
     connection: Connection,
 }
@@ -111,8 +110,9 @@ struct ShowStatus {
     format: OutputOption<Format>,
     #[command(flatten)]
     connection: Connection,
-    #[command(flatten)]
-    timeout: ReadTimeout,
+    /// Time limit for all network access, such as 90s or 1h
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = TimeLimit::parser("--timeout"), help_heading = "Cluster options")]
+    timeout: TimeLimit,
 }
 
 /// Remove OLM with its CRDs
@@ -129,8 +129,8 @@ struct Uninstall {
     #[arg(long)]
     force: bool,
     /// Time limit for all network access, such as 90s or 1h
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
-    timeout: Duration,
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = TimeLimit::parser("--timeout"))]
+    timeout: TimeLimit,
     #[command(flatten)]
     connection: Connection,
 }
@@ -185,11 +185,12 @@ impl Install {
     }
 
     async fn install(&self) -> Result<Exit> {
-        let deadline = Deadline::after(self.timeout);
+        let deadline = self.timeout.start();
         let prepared = self.prepared()?;
-        let cluster = within(deadline, "nothing was installed", self.connection.connect()).await?;
+        let cluster = deadline.within("nothing was installed", self.connection.connect()).await?;
         let mut printer = Printer::new();
-        let result = olm::install(&cluster, &prepared, deadline, &mut |text| printer.step(text)).await;
+        let result =
+            olm::install(&cluster, &prepared, deadline.cluster(), &mut |text| printer.step(text)).await;
         printer.finish();
         let status = result.context("OLM is not installed; run the same command again to continue")?;
         let mut out = io::stdout().lock();
@@ -202,7 +203,7 @@ impl Install {
 impl ShowStatus {
     async fn show(&self) -> Result<Exit> {
         let read = async { Ok(olm::observe(&self.connection.connect().await?).await?) };
-        let snapshot = self.timeout.limit(read).await?;
+        let snapshot = self.timeout.start().reading_cluster(read).await?;
         let status = status_of(&snapshot)?;
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
@@ -242,11 +243,11 @@ fn write_text(status: &Status, out: &mut dyn io::Write) -> io::Result<()> {
 
 impl Uninstall {
     async fn uninstall(&self) -> Result<Exit> {
-        let deadline = Deadline::after(self.timeout);
-        let cluster = within(deadline, "nothing was removed", self.connection.connect()).await?;
+        let deadline = self.timeout.start();
+        let cluster = deadline.within("nothing was removed", self.connection.connect()).await?;
         let read =
             async { Ok((status_of(&olm::observe(&cluster).await?)?, olm::operators(&cluster).await?)) };
-        let (status, operators) = within(deadline, "nothing was removed", read).await?;
+        let (status, operators) = deadline.within("nothing was removed", read).await?;
         // Without its CRDs, the rest of an interrupted removal may be left.
         let is_gone = !status.installed && status.namespace.is_empty();
         if is_gone && olm::leftovers(&cluster).await?.is_empty() {
@@ -269,7 +270,8 @@ impl Uninstall {
             )?;
         }
         let mut printer = Printer::new();
-        let result = olm::uninstall(&cluster, namespace, deadline, &mut |text| printer.step(text)).await;
+        let result =
+            olm::uninstall(&cluster, namespace, deadline.cluster(), &mut |text| printer.step(text)).await;
         printer.finish();
         result.context("OLM was not removed completely; run the same command again to continue")?;
         let mut out = io::stdout().lock();

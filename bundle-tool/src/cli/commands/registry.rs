@@ -8,9 +8,10 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
 use crate::cli::exit::Exit;
-use crate::cli::images::RegistryArgs;
+use crate::cli::images::{RegistryArgs, RegistryConnection};
 use crate::cli::runtime::runtime;
 use crate::cli::signals::Signals;
+use crate::cli::time_limit::TimeLimit;
 use oci_images::registry::Resolver;
 use oci_images::registry::server::{Certificate, Garbage, Options, Server, Upstream, collect_garbage};
 
@@ -62,9 +63,7 @@ struct Gc {
 /// it, so its clients can read whatever that user can. The registry options apply to the upstream registry; --parallel has
 /// no effect.
 #[derive(Debug, Args)]
-#[command(mut_group("RegistryArgs", |group| group.requires("proxy")))]
-#[command(mut_arg("timeout", |argument| argument.long("fetch-timeout").help(
-    "Time limit for fetching what one request of a client needs")))]
+#[command(mut_group("RegistryConnection", |group| group.requires("proxy")))]
 #[command(after_long_help = "\
 Examples:
   # Serve a registry on loopback
@@ -112,7 +111,10 @@ struct Serve {
     #[arg(long, value_name = "FILE")]
     htpasswd: Option<PathBuf>,
     #[command(flatten)]
-    registries: RegistryArgs,
+    registries: RegistryConnection,
+    /// Time limit for fetching what one request of a client needs
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = TimeLimit::parser("--fetch-timeout"), requires = "proxy", help_heading = "Registry options")]
+    fetch_timeout: TimeLimit,
 }
 
 impl Registry {
@@ -149,6 +151,7 @@ impl Serve {
             tls_key,
             htpasswd,
             registries,
+            fetch_timeout,
         } = self;
         if listen_anywhere && address.ip().is_loopback() {
             bail!(
@@ -162,7 +165,7 @@ impl Serve {
         options.read_only = read_only;
         options.upstream = proxy.map(|registry| Upstream {
             registry,
-            options: registries.options(),
+            options: RegistryArgs::new(registries, fetch_timeout).options(),
             resolver: Resolver::from_env(),
         });
         options.certificate =

@@ -12,9 +12,10 @@ use crate::cli::bundles;
 use crate::cli::cluster::{Connection, Printer};
 use crate::cli::exit::Exit;
 use crate::cli::format::{Formats, OutputOption};
-use crate::cli::images::{RegistryArgs, duration};
+use crate::cli::images::{RegistryArgs, RegistryConnection};
 use crate::cli::runtime::SharedRuntime;
 use crate::cli::signals::interrupted;
+use crate::cli::time_limit::{TimeLimit, duration};
 use crate::terminal::{WARNING, stderr};
 use kube_yaml::text::{printable, write_json};
 use olm_cluster::test_pods::{Outcome, PodTest, Settings, TestRun};
@@ -41,8 +42,6 @@ use olm_rules::scorecard::{Config, State, Test, TestResult, TestSpec};
 
   # List the tests
   bundle-tool scorecard ./bundle --list")]
-#[command(mut_arg("timeout", |argument| argument.help(
-    "Time limit for all network access except the tests, such as 90s or 1h")))]
 #[command(mut_arg("namespace", |argument| argument.help(
     "Namespace of the pods that run tests [default: that of the context]")))]
 pub(crate) struct Scorecard {
@@ -65,7 +64,10 @@ pub(crate) struct Scorecard {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    registries: RegistryArgs,
+    registries: RegistryConnection,
+    /// Time limit for all network access except the tests, such as 90s or 1h
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = TimeLimit::parser("--timeout"), help_heading = "Registry options")]
+    timeout: TimeLimit,
 }
 
 // How tests in images run.
@@ -124,7 +126,8 @@ impl Scorecard {
     pub(crate) fn run(self) -> Result<Exit> {
         self.connection.check_namespace()?;
         let runtime = SharedRuntime::default();
-        let bundle = bundles::read_complete(&self.reference, &self.registries, &runtime)?;
+        let registries = RegistryArgs::new(self.registries.clone(), self.timeout);
+        let bundle = bundles::read_complete(&self.reference, &registries, &runtime)?;
         let config = match &self.config {
             Some(path) => {
                 let name = path.display().to_string();
@@ -139,7 +142,7 @@ impl Scorecard {
         let tests = if self.list {
             tests_of(config).map(|spec| Test { spec, results: Vec::new() }).collect()
         } else if config.stages.iter().flat_map(|stage| &stage.tests).any(is_in_image) {
-            runtime.get()?.block_on(self.tested_on_cluster(config, &bundle))?
+            runtime.get()?.block_on(self.tested_on_cluster(config, &bundle, &registries))?
         } else {
             without_cluster(config, &bundle, "")
         };
@@ -149,8 +152,13 @@ impl Scorecard {
     }
 
     /// Runs the tests; those in images on the cluster, if there is one.
-    async fn tested_on_cluster(&self, config: Config, bundle: &Bundle) -> Result<Vec<Test>> {
-        let cluster = match self.registries.limit(self.connection.connect()).await {
+    async fn tested_on_cluster(
+        &self,
+        config: Config,
+        bundle: &Bundle,
+        registries: &RegistryArgs,
+    ) -> Result<Vec<Test>> {
+        let cluster = match registries.reading_cluster(self.connection.connect()).await {
             Ok(cluster) => cluster,
             Err(error) if matches!(error.downcast_ref(), Some(Error::NoConfiguration)) => {
                 let reason = format!("the test requires a cluster: {error}");

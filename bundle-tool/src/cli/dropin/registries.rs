@@ -18,7 +18,7 @@ pub(crate) fn registries<'i>(
     let is_insecure = is_insecure(matches)?;
     let mut images = images.into_iter().filter(|image| is_image(image)).peekable();
     let is_here = images.peek().is_some() && images.all(is_on_this_machine);
-    Ok(RegistryArgs::default().insecure(is_insecure || is_here))
+    Ok(RegistryArgs::without_options(is_insecure || is_here))
 }
 
 /// Returns whether the flags accept registries without a valid certificate.

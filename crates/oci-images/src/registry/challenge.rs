@@ -1,7 +1,18 @@
 //! The challenges of a `WWW-Authenticate` header (RFC 9110, section 11.6.1).
 
+use reqwest::Url;
+
 /// Maximum number of challenges and parameters that are read; further ones are ignored.
 const MAX_PARTS: usize = 64;
+
+/// The response of a registry that requires a login.
+#[derive(Debug, Clone)]
+pub(crate) struct LoginChallenge {
+    /// Its `WWW-Authenticate` headers.
+    pub(crate) headers: Vec<String>,
+    /// The address that it comes from.
+    pub(crate) from: Url,
+}
 
 /// One challenge: a scheme and its parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -29,6 +29,15 @@ impl Timeout {
         }
     }
 
+    /// Returns when work that begins now and has the whole time must have ended.
+    #[cfg(feature = "server")]
+    pub(crate) fn restart(self) -> Deadline {
+        match self {
+            Self::After(total) => Deadline::after(total),
+            Self::At(deadline) => Deadline { setting: deadline.setting, ..Deadline::after(deadline.total) },
+        }
+    }
+
     /// Returns the whole time that is given.
     #[cfg(feature = "server")]
     pub(crate) fn total(self) -> Duration {
@@ -44,6 +53,7 @@ impl Timeout {
 pub struct Deadline {
     at: Instant,
     total: Duration,
+    setting: Option<&'static str>,
 }
 
 impl Deadline {
@@ -53,7 +63,19 @@ impl Deadline {
         let now = Instant::now();
         // A time beyond what the clock can represent is never reached.
         let at = now.checked_add(total).unwrap_or(now + Duration::from_hours(24 * 365));
-        Self { at, total }
+        Self { at, total, setting: None }
+    }
+
+    /// Returns the same deadline, whose setting users of the program know by a name such as `--timeout`.
+    /// [`Remedy::RaiseTimeout`](super::Remedy::RaiseTimeout) returns it.
+    #[must_use]
+    pub fn with_setting(self, setting: &'static str) -> Self {
+        Self { setting: Some(setting), ..self }
+    }
+
+    /// Returns the name of the setting; `None` if the program has not set one.
+    pub(crate) fn setting(self) -> Option<&'static str> {
+        self.setting
     }
 
     /// Returns the point in time.
@@ -62,7 +84,8 @@ impl Deadline {
     }
 
     /// Returns the whole time that was given.
-    pub(crate) fn total(self) -> Duration {
+    #[must_use]
+    pub fn total(self) -> Duration {
         self.total
     }
 

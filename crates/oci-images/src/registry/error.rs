@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::auth;
-use super::remedy::Remedy;
+use super::deadline::Deadline;
+use super::error_remedy::Remedy;
 use crate::layout;
 
 /// A registry could not be used as requested.
@@ -180,12 +181,12 @@ pub enum Error {
         after: Duration,
     },
     /// The deadline passed.
-    #[error("{}; {}", expired(.request, *.after), Remedy::RaiseTimeout)]
+    #[error("{}; {}", expired(.request, *.deadline), raise_timeout(*.deadline))]
     Expired {
         /// Method and address.
         request: String,
-        /// The total timeout.
-        after: Duration,
+        /// The deadline.
+        deadline: Deadline,
     },
 }
 
@@ -203,7 +204,7 @@ impl Error {
             Self::Denied { is_anonymous, .. } => Some(Remedy::of_denial(*is_anonymous)),
             Self::Mirrored { error, .. } => error.remedy(),
             Self::Stalled { .. } => Some(Remedy::RaiseIdleTimeout),
-            Self::Expired { .. } => Some(Remedy::RaiseTimeout),
+            Self::Expired { deadline, .. } => Some(raise_timeout(*deadline)),
             _ => None,
         }
     }
@@ -218,7 +219,7 @@ impl Error {
                 (denied(registry, *action, repository, who, reason), Remedy::of_denial(*is_anonymous))
             }
             Self::Stalled { request, after } => (stalled(request, *after), Remedy::RaiseIdleTimeout),
-            Self::Expired { request, after } => (expired(request, *after), Remedy::RaiseTimeout),
+            Self::Expired { request, deadline } => (expired(request, *deadline), raise_timeout(*deadline)),
             _ => return self.to_string(),
         };
         format!("{fact}; {}", words(&remedy))
@@ -243,8 +244,12 @@ fn stalled(request: &str, after: Duration) -> String {
     format!("`{request}` stalled: less than 32 KiB transferred within {}", Seconds(after))
 }
 
-fn expired(request: &str, after: Duration) -> String {
-    format!("`{request}` did not finish within the total timeout of {}", Seconds(after))
+fn expired(request: &str, deadline: Deadline) -> String {
+    format!("`{request}` did not finish within the total timeout of {}", Seconds(deadline.total()))
+}
+
+fn raise_timeout(deadline: Deadline) -> Remedy {
+    Remedy::RaiseTimeout { setting: deadline.setting() }
 }
 
 /// The access that a login is for.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 
+use super::deadline::Deadline;
 use crate::layout;
 use crate::plain::Cause;
 
@@ -20,7 +21,7 @@ pub(crate) enum Failure {
     /// There was no progress within the idle timeout.
     Stalled { request: String, after: Duration },
     /// The deadline passed.
-    Expired { request: String, after: Duration },
+    Expired { request: String, deadline: Deadline },
     /// A response is larger than its limit.
     TooLarge { request: String, limit: u64 },
     /// The server sent the client to an address that it must not go to.

@@ -27,12 +27,12 @@ use tokio::time::timeout_at;
 use tracing::debug;
 
 use super::certificates::Tls;
-use super::clients::{Clients, Key, Trust};
+use super::connections::{Key, SharedConnections, Trust};
 use super::deadline::Deadline;
 use super::error::Error;
+use super::error_remedy::Remedy;
 use super::failure::Failure;
 use super::options::Options;
-use super::remedy::Remedy;
 use super::target::Policy;
 use super::upload::{PassedOn, Upload};
 use crate::plain::{Cause, CauseKind};
@@ -94,7 +94,7 @@ pub(crate) struct Http {
     /// For HTTPS to the registry itself, if that differs: with the client's certificate, or without verification.
     own: OnceLock<Client>,
     /// Where clients are shared.
-    clients: Clients,
+    connections: SharedConnections,
     /// Certificates of authorities to trust in addition to the system's, as DER.
     authorities: Vec<Vec<u8>>,
     /// The client's certificate and its key, as PEM.
@@ -141,12 +141,12 @@ impl Http {
             user_agent.unwrap_or_else(|| concat!("oci-images/", env!("CARGO_PKG_VERSION")).into());
         let is_loopback = policy.is_loopback();
         let key = Key { trust: Trust::Plain, is_loopback, user_agent: user_agent.clone() };
-        let clients = options.clients.clone();
-        let plain = clients
+        let connections = options.connections.clone();
+        let plain = connections
             .get(key, || builder(is_loopback, &user_agent).tls_certs_only([]).build())
             .map_err(fail)?;
         Ok(Self {
-            clients,
+            connections,
             plain,
             secure: OnceLock::new(),
             own: OnceLock::new(),
@@ -198,7 +198,7 @@ impl Http {
             }
             client.build()
         };
-        let client = self.clients.get(key, build).map_err(|error| {
+        let client = self.connections.get(key, build).map_err(|error| {
             let reason = format!("TLS is not available: {}", Cause::find(&error));
             Failure::Unreachable(Cause::new(CauseKind::TlsUnavailable, reason))
         })?;
@@ -425,7 +425,7 @@ impl StallDetector {
     /// Starts a new window if enough was `moved` since the last one started.
     fn check(&mut self, moved: u64, deadline: Deadline, request: &str) -> Result<(), Failure> {
         if deadline.left().is_zero() {
-            return Err(Failure::Expired { request: request.to_owned(), after: deadline.total() });
+            return Err(Failure::Expired { request: request.to_owned(), deadline });
         }
         if moved - self.at_window_start < MIN_PROGRESS {
             return Err(Failure::Stalled { request: request.to_owned(), after: self.idle });

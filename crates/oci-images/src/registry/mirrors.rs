@@ -14,9 +14,10 @@ use serde::Deserialize;
 use super::error::Error;
 use super::file;
 use super::reference;
+use crate::message::escape;
 use crate::plain::io_error;
 use crate::reference::Reference;
-use crate::secrets::{Address, escape};
+use crate::secrets::Address;
 
 /// Maximum size of a file, in bytes.
 const MAX_FILE: u64 = 1 << 20;

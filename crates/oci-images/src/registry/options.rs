@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 
-use super::clients::Clients;
+use super::connections::SharedConnections;
 use super::deadline::Timeout;
 use super::mirrors::Mirrors;
 use super::retry::Backoff;
@@ -62,7 +62,7 @@ pub struct Options {
     /// servers. Without, it is this crate's.
     pub user_agent: Option<String>,
     /// What repositories that use these options and their clones share.
-    pub(crate) clients: Clients,
+    pub(crate) connections: SharedConnections,
     /// What requests name as the cache that they come from, in their header `Via`.
     pub(crate) via: Option<HeaderValue>,
 }

@@ -106,6 +106,8 @@ impl Repository {
         progress: &Progress,
     ) -> Result<BlobOutcome, Error> {
         let what = format!("the blob {}", blob.digest());
+        // Images that are sent beside this one may have the same blob.
+        let _turn = self.session.upload_turn(blob.digest().as_ref()).await;
         let present = self.has_blob(blob).await;
         if present.map_err(|failure| self.session.error(failure, "look up", &what))? {
             return Ok(BlobOutcome::Present);

@@ -12,19 +12,20 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 
 use super::auth::{Credentials, Resolver, Secret};
-use super::challenge::{self, Challenge};
-use super::clients::{Clients, KnownLogin};
+use super::challenge::{self, Challenge, LoginChallenge};
+use super::connections::SharedConnections;
 use super::error::{Action, Error};
+use super::error_remedy::Remedy;
 use super::failure::{Failure, status_text};
 use super::http::{Http, Payload, Request, Response, authority};
 use super::options::Options;
-use super::remedy::Remedy;
 use super::retry::{Attempts, Backoff};
 use super::target::Policy;
 use crate::blocking::blocking;
 use crate::plain::{Cause, CauseKind};
 use crate::reference::Reference;
 use crate::secrets::Secrets;
+use crate::turns::Turn;
 
 /// Maximum size of a token server's response, in bytes.
 const MAX_TOKEN_RESPONSE: u64 = 64 << 10;
@@ -33,7 +34,7 @@ const MAX_TOKEN_RESPONSE: u64 = 64 << 10;
 pub(crate) struct Session {
     pub(crate) http: Http,
     /// What is shared with other repositories.
-    clients: Clients,
+    connections: SharedConnections,
     /// The registry as the user wrote it.
     registry: String,
     repository: String,
@@ -108,7 +109,7 @@ impl Session {
         }
         Ok(Self {
             http: Http::new(reference.registry(), policy, options, secrets)?,
-            clients: options.clients.clone(),
+            connections: options.connections.clone(),
             registry: reference.registry().to_owned(),
             repository: reference.repository().to_owned(),
             action,
@@ -134,35 +135,24 @@ impl Session {
     /// Asks the registry whether it requires a login, unless another repository has asked, and logs in.
     pub(crate) async fn log_in(&self) -> Result<(), Failure> {
         let base = self.http.policy.registry();
-        let login = if let Some(known) = self.clients.login(base) {
-            known
-        } else {
-            let login = self.run(|| self.ask_for_login()).await?;
-            self.clients.record_login(base, login.clone());
-            login
-        };
-        match login {
-            KnownLogin::NotRequired => Ok(()),
-            KnownLogin::Required { challenges, from } => {
-                self.run(|| self.renew(&challenges, &from, None)).await.map(drop)
-            }
+        let ask = async || self.run(|| self.ask_for_login()).await;
+        match self.connections.login(base, ask).await? {
+            None => Ok(()),
+            Some(challenge) => self.run(|| self.renew(&challenge, None)).await.map(drop),
         }
     }
 
-    /// Asks the registry whether it requires a login.
-    async fn ask_for_login(&self) -> Result<KnownLogin, Failure> {
+    /// Asks the registry for its challenge; `None` if it requires no login.
+    async fn ask_for_login(&self) -> Result<Option<LoginChallenge>, Failure> {
         let ping = Request::new(Method::GET, self.http.policy.registry().clone());
         let response = self.http.send(&ping, None).await?;
         match response.status() {
-            StatusCode::UNAUTHORIZED => Ok(KnownLogin::Required {
-                challenges: response.headers(&WWW_AUTHENTICATE),
-                from: response.url().clone(),
-            }),
+            StatusCode::UNAUTHORIZED => Ok(Some(login_challenge(&response))),
             status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
                 Err(response.failure().await)
             }
             // Anything else says nothing about a login: the next request has its own response.
-            _ => Ok(KnownLogin::NotRequired),
+            _ => Ok(None),
         }
     }
 
@@ -172,6 +162,11 @@ impl Session {
         F: Future<Output = Result<T, Failure>>,
     {
         self.backoff.run(self.http.deadline, attempt).await
+    }
+
+    /// Waits until no other task sends the blob to the repository.
+    pub(crate) async fn upload_turn(&self, digest: &str) -> Turn {
+        self.connections.upload_turn(self.http.policy.registry(), &self.repository, digest).await
     }
 
     /// Returns the counter of attempts for one request.
@@ -197,8 +192,7 @@ impl Session {
         if response.status() != StatusCode::UNAUTHORIZED || !self.http.is_registry(response.url()) {
             return Ok(response);
         }
-        let challenges = response.headers(&WWW_AUTHENTICATE);
-        match self.renew(&challenges, response.url(), used.as_ref()).await? {
+        match self.renew(&login_challenge(&response), used.as_ref()).await? {
             Some(renewed) => {
                 drop(response);
                 self.http.send(request, Some(&renewed)).await
@@ -217,12 +211,10 @@ impl Session {
         if statuses.contains(&response.status()) { Ok(response) } else { Err(response.failure().await) }
     }
 
-    /// Answers the challenge of a 401, in the `headers` of a response of `from`, and returns the new header; `None` if there is none
-    /// better than `used`.
+    /// Answers the challenge of a 401, and returns the new header; `None` if there is none better than `used`.
     async fn renew(
         &self,
-        headers: &[String],
-        from: &Url,
+        LoginChallenge { headers, from }: &LoginChallenge,
         used: Option<&HeaderValue>,
     ) -> Result<Option<HeaderValue>, Failure> {
         let mut authorization = self.authorization.lock().await;
@@ -370,7 +362,7 @@ impl Session {
             },
             Failure::Invalid(reason) => Error::Invalid { registry, what: what.to_owned(), reason },
             Failure::Stalled { request, after } => Error::Stalled { request, after },
-            Failure::Expired { request, after } => Error::Expired { request, after },
+            Failure::Expired { request, deadline } => Error::Expired { request, deadline },
             Failure::TooLarge { request, limit } => Error::TooLarge { request, limit },
             Failure::Target { target, reason } => Error::Target { registry, target, reason },
             Failure::Local(error) => Error::Layout(error),
@@ -428,6 +420,11 @@ async fn resolve(
     let left = options.timeout.start().left();
     let found = tokio::task::spawn_blocking(move || resolver.resolve_within(&reference, left)).await;
     found.unwrap_or_else(|_| Ok(Credentials::anonymous())).map_err(Error::Auth)
+}
+
+/// Returns the challenge of a response with status 401.
+fn login_challenge(response: &Response<'_>) -> LoginChallenge {
+    LoginChallenge { headers: response.headers(&WWW_AUTHENTICATE), from: response.url().clone() }
 }
 
 fn basic(user: &str, password: &str) -> String {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures::StreamExt as _;
+use futures::future::join_all;
 use oci_images::layout::{
     Artifact, Blob, File, FileMap, Image, ImageBuilder, Platform, Source, Wanted, layer, sha256,
     write_directory,
@@ -511,4 +512,56 @@ async fn large_blob_is_copied_after_an_interrupted_upload() {
     let (address, _) = breaking_proxy(two.address, 5 << 20);
     let copied = copy(format!("{}/org/app:v1", one.address), format!("{address}/org/app:v1")).await.unwrap();
     assert_eq!(copied.digest, image.digest().to_string());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn images_copied_beside_each_other_fetch_and_send_each_blob_once() {
+    const IMAGES: usize = 8;
+    let image = image(&[&[("a", "1")], &[("b", "2")]]);
+    let served = Artifact::from(image.clone());
+    let (address, log) = raw::serve(None, move |_, request| {
+        let last = request.path.rsplit('/').next().unwrap();
+        let blobs = served.all_blobs();
+        let found = if last == "v1" { Some(served.manifest()) } else { blobs.get(last).copied() };
+        match found {
+            _ if request.path == "/v2/" => reply(200, &[], b"{}"),
+            None => reply(404, &[], b""),
+            Some(blob) => {
+                let mut bytes = Vec::new();
+                blob.open().unwrap().read_to_end(&mut bytes).unwrap();
+                reply(200, &[], &bytes)
+            }
+        }
+    })
+    .await;
+    let progress = Progress::hidden();
+
+    // Into one layout, as `mirror` writes it.
+    let directory = tempfile::tempdir().unwrap();
+    let layout = directory.path().join("layout");
+    let mut transfer = Transfer::new(options(), anonymous(), false);
+    transfer.write_to(&layout).await.unwrap();
+    let copies = (0..IMAGES).map(|number| {
+        let from = place(format!("{address}/org/app{number}:v1"));
+        let to = ImageLocation::Directory(layout.clone(), Some(format!("r.example.com/app{number}:v1")));
+        let (transfer, progress) = (&transfer, &progress);
+        async move { transfer.copy(&from, &to, true, progress).await.unwrap() }
+    });
+    join_all(copies).await;
+    transfer.finish(None).await.unwrap();
+    let asked = log.requests().iter().filter(|request| request.path == "/v2/").count();
+    assert_eq!((log.count("/blobs/"), asked), (3, 1));
+
+    // Into one repository.
+    let registry = Running::start().await;
+    let shared = options();
+    let pushes = (0..IMAGES).map(|number| {
+        let name = reference(registry.address, &format!("app:v{number}"));
+        let (image, shared, progress) = (&image, &shared, &progress);
+        async move {
+            let repository = Repository::for_writing(&name, shared, &anonymous()).await.unwrap();
+            repository.push(image, None, progress).await.unwrap().sent
+        }
+    });
+    assert_eq!(join_all(pushes).await.into_iter().sum::<usize>(), 3);
 }

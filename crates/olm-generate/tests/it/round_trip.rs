@@ -1,7 +1,7 @@
 //! A bundle taken apart into manifests gives the same bundle again, whatever the manifests say.
 use kube_yaml::emit;
 use kube_yaml::parse;
-use olm_generate::{Document, Generated, Input, Options};
+use olm_generate::{Document, Generated, Options};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
@@ -22,10 +22,9 @@ fn made(objects: &[Json]) -> Generated {
     let options = Options {
         package: Some("lake".into()),
         version: Some("1.2.3".parse().unwrap()),
-        now: "2026-01-01T00:00:00Z".into(),
         ..Options::default()
     };
-    olm_generate::bundle(&Input { documents, ..Input::default() }, &options).unwrap()
+    crate::generate(documents, &options).unwrap()
 }
 
 fn read(bytes: &[u8]) -> Json {

@@ -1,6 +1,6 @@
 //! What a bundle cannot contain is never dropped without a warning.
 use kube_yaml::parse;
-use olm_generate::{Document, Error, Generated, Input, Options, Severity};
+use olm_generate::{Document, Error, Generated, Options, Severity};
 use serde_json::{Value as Json, json};
 
 const BASE: &str = "apiVersion: operators.coreos.com/v1alpha1
@@ -42,10 +42,9 @@ fn made(documents: &[&str]) -> Result<Generated, Error> {
     let options = Options {
         package: Some("pond".into()),
         version: Some("1.0.0".parse().unwrap()),
-        now: "2026-01-01T00:00:00Z".into(),
         ..Options::default()
     };
-    olm_generate::bundle(&Input { documents, ..Input::default() }, &options)
+    crate::generate(documents, &options)
 }
 
 /// Returns the warnings of a bundle, and its CSV.

@@ -1,4 +1,4 @@
-use super::shape;
+use super::fields;
 use crate::prelude::*;
 use crate::shared::scalars;
 
@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
-    if let Err(error) = crd.object.decode::<shape::Crd>() {
+    if let Err(error) = crd.object.decode::<fields::Crd>() {
         reporter.fix(scalars::fix(&crd.object, &error));
         reporter.at(crd.object.file, &error.path, error.position, error.message);
     }

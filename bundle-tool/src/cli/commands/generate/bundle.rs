@@ -18,9 +18,11 @@ use crate::cli::exit::Exit;
 use crate::cli::images::RegistryArgs;
 use crate::cli::lock::lock;
 use crate::terminal::{ERROR, NOTE, WARNING, messages, stderr};
-use kube_yaml::Tree;
 use kube_yaml::text::printable;
-use olm_generate::{Document, Generated, Input, Options, Origin, Replaces, Rewrite, Upgrade};
+use olm_generate::{
+    Destination, Document, Generated, Manifests, Options, Origin, PreviousBundle, Replaces, Rewrite,
+    SortedManifests, Upgrade,
+};
 use olm_model::disk;
 use olm_model::read::manifests;
 use operator_scaffold::KubebuilderProject;
@@ -199,35 +201,22 @@ impl Bundle {
         let project = read_project(Path::new("PROJECT"))?.unwrap_or_default();
         let cargo = self.cargo_manifest()?;
         let options = self.options(&directory, project, cargo.as_ref())?;
-        let input = self.manifests(&directory, options.package.as_deref())?;
-        reported.has_base = input.base.is_some()
-            || input.documents.iter().any(|document| is_kind(document, "ClusterServiceVersion"));
+        let epoch = source_date_epoch()?;
+        let manifests = self.manifests(&directory, options.package.as_deref())?;
+        reported.has_base = manifests.base.is_some()
+            || manifests.documents.iter().any(|document| is_kind(document, "ClusterServiceVersion"));
+        let mut sorted = SortedManifests::new(&manifests, &options)?;
         let expected_lock_file = files::expected(Path::new(LOCK_FILE))?;
-        let pins = self.pins(&input, &options)?;
+        let pins = self.pins(&mut sorted)?;
+        let pinned = sorted.pin(&pins.as_ref().map(Lock::pins).unwrap_or_default());
         // What is there is read under the lock, so that nothing else changes it until it is replaced.
         let writes = !self.check && (!self.stdout || self.writes_beside_stdout());
         let locked = if writes { Some(lock(&directory)?) } else { None };
         let existing = Existing::read(&directory, !self.stdout || writes, self.sdk.is_some())?;
-        let options = self.dated(
-            Options {
-                digests: pins.as_ref().map(Lock::digests).unwrap_or_default(),
-                platforms: pins.as_ref().map(Lock::platforms).unwrap_or_default(),
-                ..options
-            },
-            &existing,
-        );
-        let paths: Vec<String> = existing.files.keys().cloned().collect();
-        let existing = if self.sdk.is_some() { existing.only_tests() } else { existing };
-        let options = Options { has_test_annotations: self.has_test_annotations(&existing), ..options };
+        let paths: Vec<String> = existing.bundle.files.keys().cloned().collect();
         let mut read = existing.expected;
         read.insert(LOCK_FILE.into(), expected_lock_file);
-        let input = Input {
-            previous: existing.files,
-            previous_annotations: existing.annotations,
-            previous_dockerfile: existing.dockerfile,
-            ..input
-        };
-        let generated = olm_generate::bundle(&input, &options)?;
+        let generated = pinned.generate(&self.destination(existing.bundle, epoch))?;
 
         if !self.sdk.as_ref().is_some_and(|sdk| sdk.is_quiet) {
             output::notes(&generated.report, self.explain)?;
@@ -271,13 +260,13 @@ impl Bundle {
     }
 
     /// Finds the digests of all images, if requested.
-    fn pins(&self, input: &Input, options: &Options) -> Result<Option<Lock>> {
+    fn pins(&self, sorted: &mut SortedManifests<'_>) -> Result<Option<Lock>> {
         if !self.use_image_digests {
             return Ok(None);
         }
-        let images = olm_generate::unpinned_images(input, options)?;
+        let images = sorted.unpinned_images();
         let lock = if self.sdk.is_some() { Lock::default() } else { Lock::read(Path::new(LOCK_FILE))? };
-        let lock = crate::cli::runtime::runtime()?.block_on(lock.of(
+        let lock = crate::cli::runtime::runtime()?.block_on(lock.update(
             &images,
             self.update_image_digests,
             &self.registries,
@@ -360,22 +349,22 @@ impl Bundle {
                 skip_range: self.skip_range.clone(),
             },
             directory: relative.display().to_string(),
-            epoch: source_date_epoch()?,
-            now: rfc3339(jiff::Timestamp::now()),
             builder: self.sdk.as_ref().map(|sdk| sdk.builder.clone()),
-            ..Options::default()
         })
     }
 
-    /// Returns the options with the time at which the bundle is created.
-    fn dated(&self, options: Options, existing: &Existing) -> Options {
-        if !self.check {
-            return options;
+    /// Returns where the bundle is written, in place of the `previous` one.
+    fn destination(&self, previous: PreviousBundle, mut epoch: Option<String>) -> Destination {
+        let mut now = rfc3339(jiff::Timestamp::now());
+        if self.check {
+            // The difference should not show that the check runs today.
+            let csv = previous.files.iter().find(|(path, _)| path.ends_with(CSV_SUFFIX));
+            let created_at = csv.and_then(|(_, bytes)| olm_generate::created_at(bytes));
+            (epoch, now) = (None, created_at.unwrap_or(now));
         }
-        // The difference should not show that the check runs today.
-        let csv = existing.files.iter().find(|(path, _)| path.ends_with(CSV_SUFFIX));
-        let now = csv.and_then(|(_, bytes)| olm_generate::created_at(bytes)).unwrap_or(options.now);
-        Options { epoch: None, now, ..options }
+        let previous = if self.sdk.is_some() { only_tests(previous) } else { previous };
+        let has_test_annotations = self.has_test_annotations(&previous);
+        Destination { previous, epoch, now, has_test_annotations }
     }
 
     /// Returns whether the metadata is written although the manifests are printed, as by operator-sdk.
@@ -386,11 +375,11 @@ impl Bundle {
     /// Returns whether the annotations say where the scorecard's tests are, if that is not determined by the bundle.
     ///
     /// operator-sdk looks for the tests in the input directory, if one is set, and prints no tests.
-    fn has_test_annotations(&self, existing: &Existing) -> Option<bool> {
+    fn has_test_annotations(&self, previous: &PreviousBundle) -> Option<bool> {
         self.sdk.as_ref()?;
         match &self.input_dir {
             Some(input) => Some(input.join(TESTS).exists()),
-            None if self.stdout => Some(existing.files.contains_key(TESTS)),
+            None if self.stdout => Some(previous.files.contains_key(TESTS)),
             None => None,
         }
     }
@@ -415,11 +404,11 @@ impl Bundle {
     }
 
     /// Reads the manifests and the base CSV.
-    fn manifests(&self, directory: &Path, package: Option<&str>) -> Result<Input> {
+    fn manifests(&self, directory: &Path, package: Option<&str>) -> Result<Manifests> {
         let documents = self.documents(directory)?;
         let has_csv = documents.iter().any(|document| is_kind(document, "ClusterServiceVersion"));
         let base = if has_csv { None } else { self.base(package)? };
-        Ok(Input { documents, base, ..Input::default() })
+        Ok(Manifests { documents, base })
     }
 
     fn documents(&self, output: &Path) -> Result<Vec<Document>> {
@@ -518,7 +507,7 @@ impl Bundle {
             output.beside.insert(dockerfile, generated.dockerfile.into_bytes());
         }
         if let Some(lock) = lock {
-            output.beside.insert(LOCK_FILE.into(), lock.text().into_bytes());
+            output.beside.insert(LOCK_FILE.into(), lock.to_toml().into_bytes());
         }
         output.files = generated.files;
         output.files.retain(|path, _| wanted(path));
@@ -535,10 +524,7 @@ struct CargoManifest {
 
 /// The existing bundle and its Dockerfile, which the generated ones update.
 struct Existing {
-    /// The bundle's files: path below its directory to bytes.
-    files: BTreeMap<String, Vec<u8>>,
-    annotations: Option<Tree>,
-    dockerfile: Option<String>,
+    bundle: PreviousBundle,
     /// The bytes that were read, by path: a file is replaced only if it still contains them.
     expected: BTreeMap<PathBuf, Expected>,
 }
@@ -559,17 +545,17 @@ impl Existing {
             annotations = parsed.documents.into_iter().next();
         }
         let (path, _) = dockerfile_place(directory)?;
-        let dockerfile = files::text(&path)?;
+        let dockerfile = files::read_text(&path)?;
         expected.insert(path, dockerfile.as_ref().into());
-        Ok(Self { files, annotations, dockerfile, expected })
+        Ok(Self { bundle: PreviousBundle { files, annotations, dockerfile }, expected })
     }
+}
 
-    /// Returns what operator-sdk keeps of a bundle: only its tests, but neither its annotations nor its Dockerfile.
-    fn only_tests(self) -> Self {
-        let mut files = self.files;
-        files.retain(|path, _| path.starts_with("tests/"));
-        Self { files, annotations: None, dockerfile: None, ..self }
-    }
+/// Returns what operator-sdk keeps of a bundle: only its tests, but neither its annotations nor its Dockerfile.
+fn only_tests(previous: PreviousBundle) -> PreviousBundle {
+    let mut files = previous.files;
+    files.retain(|path, _| path.starts_with("tests/"));
+    PreviousBundle { files, ..PreviousBundle::default() }
 }
 
 /// Prints where package and version come from, if neither an option nor a CSV sets them.

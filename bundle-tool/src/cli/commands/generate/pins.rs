@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::cli::images::RegistryArgs;
 use oci_images::registry::{Repository, Resolver};
+use olm_generate::ImagePins;
 use olm_model::disk;
 use olm_model::read::Unreadable;
 
@@ -50,7 +51,7 @@ impl Lock {
     }
 
     /// Returns the lock of exactly the `images`: known digests are kept, unless `refresh`; the rest is requested.
-    pub(crate) async fn of(
+    pub(crate) async fn update(
         self,
         images: &BTreeSet<String>,
         refresh: bool,
@@ -69,18 +70,16 @@ impl Lock {
         Ok(Self { image: known.into_values().collect() })
     }
 
-    /// Returns the digests by image.
-    pub(crate) fn digests(&self) -> BTreeMap<String, String> {
-        self.image.iter().map(|pin| (pin.name.clone(), pin.digest.clone())).collect()
-    }
-
-    /// Returns the platforms by image.
-    pub(crate) fn platforms(&self) -> BTreeMap<String, Vec<String>> {
-        self.image.iter().map(|pin| (pin.name.clone(), pin.platforms.clone())).collect()
+    /// Returns the digests and platforms by image.
+    pub(crate) fn pins(&self) -> ImagePins {
+        ImagePins {
+            digests: self.image.iter().map(|pin| (pin.name.clone(), pin.digest.clone())).collect(),
+            platforms: self.image.iter().map(|pin| (pin.name.clone(), pin.platforms.clone())).collect(),
+        }
     }
 
     /// Returns the file's text.
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn to_toml(&self) -> String {
         let mut out = String::from(
             "# The digests that `bundle-tool generate bundle --use-image-digests` writes. Keep this file in git; \
              --update-image-digests refreshes it.\n",
@@ -127,7 +126,7 @@ mod tests {
         };
         let lock =
             Lock { image: vec![pin("a:1", &[]), pin("quay.io/b:v1", &["linux/amd64", "linux/arm64"])] };
-        assert_eq!(toml::from_str::<Lock>(&lock.text()).unwrap(), lock);
+        assert_eq!(toml::from_str::<Lock>(&lock.to_toml()).unwrap(), lock);
     }
 
     #[test]
@@ -136,7 +135,7 @@ mod tests {
             toml::from_str("[[image]]\nname = \"a:1\"\ndigest = \"sha256:00\"\n[[image]]\nname = \"old:1\"\ndigest = \"sha256:11\"\n").unwrap();
         let images = BTreeSet::from(["a:1".to_owned()]);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let lock = runtime.block_on(lock.of(&images, false, &RegistryArgs::default())).unwrap();
-        assert_eq!(lock.digests(), BTreeMap::from([("a:1".to_owned(), "sha256:00".to_owned())]));
+        let lock = runtime.block_on(lock.update(&images, false, &RegistryArgs::default())).unwrap();
+        assert_eq!(lock.pins().digests, BTreeMap::from([("a:1".to_owned(), "sha256:00".to_owned())]));
     }
 }

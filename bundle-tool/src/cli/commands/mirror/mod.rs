@@ -2,6 +2,7 @@
 
 mod image_set;
 mod images;
+mod listing;
 mod part;
 mod plan;
 mod sets;
@@ -19,25 +20,25 @@ use futures::stream::{self, StreamExt};
 use oci_images::location::{self, ImageLocation};
 use oci_images::registry::{self, Policy, Progress, Resolver};
 use oci_images::transfer::{Transfer, Transferred};
-use serde_json::{Value, json};
 
 use super::catalog::prune::default_channel;
 use crate::cli::exit::{Exit, print_error};
 use crate::cli::format::{Format, OutputOption};
-use crate::cli::images::{RegistryArgs, between};
+use crate::cli::images::{RegistryArgs, RegistryConnection, between};
 use crate::cli::progress::ManyProgress;
 use crate::cli::runtime::SharedRuntime;
+use crate::cli::time_limit::TimeLimit;
 use crate::terminal::{ERROR, NOTE, WARNING, messages, stderr};
 use image_set::ImageSet;
 use images::{Collected, Collector, Mirrored, Wanted};
-use kube_yaml::text::{counted, printable, size, write_json};
+use kube_yaml::text::{counted, printable};
+use listing::{Entry, Listing, Outcome, Summary};
 use olm_catalog::prune::Keep;
 use part::Selection;
 use plan::{Planned, Target};
 use skip::Skips;
 
 #[derive(Debug, Args)]
-#[command(mut_arg("timeout", |argument| argument.default_value("24h")))]
 #[command(after_long_help = "Examples:
   # Mirror a catalog into a registry, and configure the cluster to use it
   bundle-tool mirror quay.io/example/operator-catalog:latest \\
@@ -126,7 +127,10 @@ pub(crate) struct Mirror {
     #[command(flatten)]
     format: OutputOption<Format>,
     #[command(flatten)]
-    registries: RegistryArgs,
+    registries: RegistryConnection,
+    /// Time limit for all network access, such as 90s or 1h
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = TimeLimit::parser("--timeout"), help_heading = "Registry options")]
+    timeout: TimeLimit,
 }
 
 impl Mirror {
@@ -146,9 +150,10 @@ impl Mirror {
         let (wanted, skip) = self.wanted()?;
         let policy = self.signature_policy.as_deref().map(Policy::read).transpose()?;
         let runtime = SharedRuntime::default();
-        let mut transfer = Transfer::new(self.registries.options(), Resolver::from_env(), !self.no_referrers);
+        let registries = RegistryArgs::new(self.registries.clone(), self.timeout);
+        let mut transfer = Transfer::new(registries.options(), Resolver::from_env(), !self.no_referrers);
         let collector = Collector {
-            registries: &self.registries,
+            registries: &registries,
             transfer: &transfer,
             runtime: &runtime,
             skip: &skip,
@@ -175,7 +180,7 @@ impl Mirror {
         if self.check {
             return runtime.block_on(self.check_all(&planned, &transfer, &problems));
         }
-        let staging = Staging::of(&self.to);
+        let staging = Staging::for_target(&self.to);
         runtime.block_on(async {
             for place in &self.since {
                 transfer.omit(place).await.with_context(|| format!("failed to read {place}"))?;
@@ -266,7 +271,8 @@ impl Mirror {
         let (mut failed, mut stopped) = (Vec::new(), None);
         // Printed in the order of the plan, whichever is complete first.
         let mut waiting: BTreeMap<usize, bool> = BTreeMap::new();
-        let (mut next, mut listed) = (0, Vec::new());
+        let mut next = 0;
+        let mut listing = Listing::new(self.format.output, |line: &str| bar.print(line));
         while let Some((index, copied)) = running.next().await {
             bar.finish_one();
             waiting.insert(index, copied.is_ok());
@@ -280,22 +286,13 @@ impl Mirror {
                 Err(error) => failed.push(error),
             }
             while let Some(is_copied) = waiting.remove(&next) {
-                let Planned { image, target, .. } = &planned[next];
-                match self.format.output {
-                    Format::Text if is_copied => {
-                        bar.print(&format!("{}={target}", printable(&image.reference.to_string())))?;
-                    }
-                    Format::Json if is_copied => listed.push(described(&planned[next])),
-                    _ => {}
+                if is_copied {
+                    listing.add(&Entry { planned: &planned[next], outcome: Outcome::Copied })?;
                 }
                 next += 1;
             }
         }
-        if self.format.output == Format::Json {
-            let mut out = io::stdout().lock();
-            write_json(&json!({ "version": 1, "images": listed }), &mut out)?;
-            out.flush()?;
-        }
+        listing.finish(&Summary::Copied)?;
         stopped.map_or(Ok(failed), Err)
     }
 
@@ -318,9 +315,8 @@ impl Mirror {
                 (planned, measured.with_context(|| failed_to_mirror(planned)))
             })
             .buffered(self.parallel_images.into());
-        let mut out = io::stdout().lock();
         let (mut blobs, mut missing) = (BTreeMap::new(), BTreeMap::new());
-        let mut listed = Vec::new();
+        let mut listing = Listing::new(self.format.output, listing::print_line);
         while let Some((planned, measured)) = measured.next().await {
             let measured = match measured {
                 Ok(measured) => measured,
@@ -337,48 +333,17 @@ impl Mirror {
                 .filter(|(digest, _)| measured.missing.contains(*digest))
                 .map(|(digest, size)| (digest.clone(), *size))
                 .collect();
-            let name = planned.image.reference.to_string();
-            let to_copy = own.values().sum::<u64>();
-            let copied = match to_copy {
-                0 => "complete at the target".to_owned(),
-                bytes if bytes == all => "to copy".to_owned(),
-                bytes => format!("{} to copy", size(bytes)),
-            };
-            match self.format.output {
-                Format::Text => writeln!(
-                    out,
-                    "{:>10}  {} ({}): {copied}",
-                    size(all),
-                    printable(&name),
-                    planned.image.reason
-                )?,
-                Format::Json => {
-                    let mut image = described(planned);
-                    (image["size"], image["toCopy"]) = (all.into(), to_copy.into());
-                    listed.push(image);
-                }
-            }
+            let outcome = Outcome::Measured { size: all, to_copy: own.values().sum() };
+            listing.add(&Entry { planned, outcome })?;
             blobs.extend(measured.blobs);
             missing.extend(own);
         }
-        let (all, to_copy): (u64, u64) = (blobs.values().sum(), missing.values().sum());
-        match self.format.output {
-            Format::Text => writeln!(
-                out,
-                "{}, {}, of which {} are to be copied to {}",
-                counted(planned.len(), "image"),
-                size(all),
-                size(to_copy),
-                self.to
-            )?,
-            Format::Json => {
-                write_json(
-                    &json!({ "version": 1, "images": listed, "size": all, "toCopy": to_copy }),
-                    &mut out,
-                )?;
-            }
-        }
-        out.flush()?;
+        listing.finish(&Summary::Measured {
+            images: planned.len(),
+            size: blobs.values().sum(),
+            to_copy: missing.values().sum(),
+            target: &self.to,
+        })?;
         report(&problems)
     }
 
@@ -391,33 +356,15 @@ impl Mirror {
                 (planned, checked.with_context(|| format!("failed to check {target}")))
             })
             .buffered(self.parallel_images.into());
-        let mut out = io::stdout().lock();
         let (mut missing, mut not_compared) = (0_usize, Vec::new());
-        let mut listed = Vec::new();
+        let mut listing = Listing::new(self.format.output, listing::print_line);
         while let Some((planned, checked)) = checked.next().await {
-            let Planned { image, target, .. } = planned;
             let checked = checked?;
-            let name = image.reference.to_string();
             missing += checked.missing.len();
-            if self.format.output == Format::Json {
-                let mut image = described(planned);
-                image["missing"] = checked.missing.into();
-                listed.push(image);
-            } else {
-                for part in checked.missing {
-                    writeln!(out, "missing: {} ({}): {part} at {target}", printable(&name), image.reason)?;
-                }
-            }
+            listing.add(&Entry { planned, outcome: Outcome::Compared { missing: checked.missing } })?;
             not_compared.extend(checked.not_compared);
         }
-        match self.format.output {
-            Format::Text => {
-                let images = counted(planned.len(), "image");
-                writeln!(out, "{images} checked, {} missing", counted(missing, "part"))?;
-            }
-            Format::Json => write_json(&json!({ "version": 1, "images": listed }), &mut out)?,
-        }
-        out.flush()?;
+        listing.finish(&Summary::Compared { images: planned.len(), missing })?;
         if let Some(reason) = not_compared.first() {
             let images = counted(not_compared.len(), "image");
             writeln!(
@@ -429,15 +376,6 @@ impl Mirror {
         let reported = report(problems)?;
         Ok(if missing == 0 { reported } else { Exit::Findings })
     }
-}
-
-/// Returns an image as JSON.
-fn described(Planned { image, target, .. }: &Planned) -> Value {
-    json!({
-        "source": image.reference.to_string(),
-        "target": target.to_string(),
-        "reason": image.reason,
-    })
 }
 
 /// Copies one image.
@@ -496,7 +434,7 @@ struct Staging {
 }
 
 impl Staging {
-    fn of(target: &Target) -> Self {
+    fn for_target(target: &Target) -> Self {
         match target {
             Target::Registry(_) => Self { layout: None, archive: None },
             Target::Directory(path) => Self { layout: Some(path.clone()), archive: None },

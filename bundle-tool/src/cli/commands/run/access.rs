@@ -8,7 +8,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::state::State;
-use crate::cli::images::{Location, RegistryArgs, duration};
+use crate::cli::images::{Location, RegistryArgs, RegistryConnection};
+use crate::cli::time_limit::{Deadline, duration};
 use olm_cluster::manifests::Catalog;
 use olm_cluster::{Cluster, kinds};
 
@@ -81,7 +82,7 @@ impl Access {
         cluster: Option<&Cluster>,
         namespace: &str,
         references: &[Option<&str>],
-        timeout: Duration,
+        deadline: Deadline,
     ) -> Result<Prepared> {
         let mut files = self.ca_file.clone();
         let mut certificate = None;
@@ -113,10 +114,8 @@ impl Access {
                 }
             }
         }
-        Ok(Prepared {
-            options: RegistryArgs::new(files, hosts, timeout, self.idle_timeout).insecure(self.insecure),
-            _certificate: certificate,
-        })
+        let connection = RegistryConnection::new(files, hosts, self.idle_timeout, self.insecure);
+        Ok(Prepared { options: RegistryArgs::from(connection).until(deadline), _certificate: certificate })
     }
 }
 

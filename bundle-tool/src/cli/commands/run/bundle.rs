@@ -9,11 +9,11 @@ use super::dry_run::{DryRun, DryRunArgs};
 use super::request::Common;
 use super::source::{Input, is_on_disk};
 use super::{content, v0, v1};
-use crate::cli::cluster::{Printer, within};
+use crate::cli::cluster::Printer;
 use crate::cli::exit::Exit;
 use crate::cli::images::RegistryArgs;
 use crate::cli::runtime::runtime;
-use olm_cluster::Deadline;
+use crate::cli::time_limit::Deadline;
 use olm_cluster::preflight::InstallMode;
 
 /// Install a bundle on a cluster with OLM, and explain what goes wrong
@@ -93,7 +93,7 @@ impl RunBundle {
 
     async fn install(&self) -> Result<Exit> {
         let options = &self.common.options;
-        let deadline = Deadline::after(options.timeout);
+        let deadline = self.common.timeout.start();
         options.connection.check_namespace()?;
         let for_v1 = match self.olm {
             Olm::V0 => None,
@@ -107,7 +107,7 @@ impl RunBundle {
         };
         let mut printer = Printer::new();
         let checks = Box::pin(self.checked(for_v1, deadline, &mut printer));
-        match within(deadline, "nothing was created", checks).await? {
+        match deadline.within("nothing was created", checks).await? {
             Next::Print(objects) => {
                 printer.finish();
                 self.dry_run_args.print(&objects)
@@ -177,8 +177,7 @@ impl RunBundle {
             (None, None) => "default".to_owned(),
         };
         let images = [Some(&**reference), self.index_image.as_deref(), options.push_to.as_deref()];
-        let registries =
-            options.access.registries(cluster.as_ref(), &namespace, &images, deadline.left()).await?;
+        let registries = options.access.registries(cluster.as_ref(), &namespace, &images, deadline).await?;
         let input = if let Some(input) = local {
             input
         } else {

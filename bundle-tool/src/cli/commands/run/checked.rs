@@ -4,7 +4,7 @@
 
 use std::io::{self, Write as _};
 
-use anyhow::{Context as _, Error, Result, anyhow, bail};
+use anyhow::{Context as _, Error, Result, anyhow};
 use serde_json::Value;
 
 use super::access::Prepared;
@@ -15,12 +15,13 @@ use super::state::State;
 use crate::cli::cluster::{Printer, print_failure, print_problems};
 use crate::cli::exit::Exit;
 use crate::cli::signals::interrupted;
+use crate::cli::time_limit::Deadline;
 use crate::terminal::{ERROR, WARNING};
 use olm_cluster::install::{Failure, Installation, Report, dry_run};
 use olm_cluster::manifests::Request;
 use olm_cluster::preflight::denied;
 use olm_cluster::v1::install as v1;
-use olm_cluster::{Cluster, Deadline, Diagnosis, Kind, kinds};
+use olm_cluster::{Cluster, Diagnosis, Kind, kinds};
 
 /// A bundle that was read, and is not validated yet.
 pub(crate) struct LoadedBundle {
@@ -83,8 +84,8 @@ impl ValidatedBundle {
             printer.finish();
             report(&[problem], !force)?;
         }
-        let creates_namespace = objects.iter().any(|one| Kind::of(one) == Some(kinds::NAMESPACE));
-        let needs_namespace = objects.iter().filter_map(Kind::of).any(|kind| kind.namespaced);
+        let creates_namespace = objects.iter().any(|one| Kind::of_object(one) == Some(kinds::NAMESPACE));
+        let needs_namespace = objects.iter().filter_map(Kind::of_object).any(|kind| kind.namespaced);
         if creates_namespace && needs_namespace {
             return Ok(ApprovedInstall { cluster, checked: self, stored: None });
         }
@@ -125,17 +126,19 @@ impl ApprovedInstall {
         let Leftovers { pushed, changes } = &mut left;
         let mut show = |report: Report| printer.report(&report);
         let work = async {
-            uploads.push(&registries.options.for_another_task(deadline.left()), pushed).await?;
+            uploads.push(&registries.options, pushed).await?;
             if deadline.is_over() {
-                bail!("timed out before anything was created on the cluster; set a longer time limit");
+                return Err(deadline.expired("nothing was created on the cluster"));
             }
             Ok::<_, Error>(match method {
                 InstallMethod::V0(v0) => {
-                    Installation::new(&self.cluster, &v0.request, deadline, changes)
+                    Installation::new(&self.cluster, &v0.request, deadline.cluster(), changes)
                         .run(objects, &mut show)
                         .await
                 }
-                InstallMethod::V1 => v1::run(&self.cluster, objects, csv, deadline, changes, &mut show).await,
+                InstallMethod::V1 => {
+                    v1::run(&self.cluster, objects, csv, deadline.cluster(), changes, &mut show).await
+                }
             })
         };
         let result = tokio::select! {

@@ -1,7 +1,5 @@
 //! The request for an installation with OLM v0, from the options and a bundle.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
@@ -10,7 +8,8 @@ use super::content::{self, Facts};
 use super::source::{self, Input, Uploads};
 use super::state::State;
 use crate::cli::cluster::Connection;
-use crate::cli::images::{Location, RegistryArgs, duration};
+use crate::cli::images::{Location, RegistryArgs};
+use crate::cli::time_limit::TimeLimit;
 use olm_cluster::manifests::{Catalog, Request};
 use olm_model::disk;
 
@@ -23,9 +22,6 @@ pub(crate) struct Options {
     /// Push the bundle to this repository, together with an index image that serves its catalog
     #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
     pub(crate) push_to: Option<String>,
-    /// Time limit for all network access, such as 90s or 1h
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
-    pub(crate) timeout: Duration,
     #[command(flatten)]
     pub(crate) pods: CatalogPodArgs,
     #[command(flatten)]
@@ -43,6 +39,9 @@ pub(crate) struct Common {
     /// Continue even if a check fails, or if an upgrade breaks existing objects
     #[arg(long)]
     pub(crate) force: bool,
+    /// Time limit for all network access, such as 90s or 1h
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = TimeLimit::parser("--timeout"))]
+    pub(crate) timeout: TimeLimit,
     #[command(flatten)]
     pub(crate) options: Options,
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::edges::{self, BundleSource, Edge, EdgeArgs};
 use super::examples;
 use super::report::{self, Upgrade, Verdict};
-use crate::cli::cluster::{Printer, print_failure, print_problem, print_problems, settings_for, within};
+use crate::cli::cluster::{Printer, print_failure, print_problem, print_problems, settings_for};
 use crate::cli::commands::run::content::{Facts, facts};
 use crate::cli::commands::run::request::{Options, Wanted};
 use crate::cli::commands::run::source::Input;
@@ -23,6 +23,7 @@ use crate::cli::images::RegistryArgs;
 use crate::cli::report::check_bundle;
 use crate::cli::runtime::runtime;
 use crate::cli::signals::interrupted;
+use crate::cli::time_limit::{Deadline, TimeLimit};
 use crate::cli::versions::Versions;
 use crate::terminal::{ERROR, HELP, NOTE, stderr};
 use olm_cluster::cleanup;
@@ -32,7 +33,7 @@ use olm_cluster::preflight::{InstallMode, denied};
 use olm_cluster::samples;
 use olm_cluster::samples::Sample;
 use olm_cluster::snapshot::name_of;
-use olm_cluster::{Cluster, Deadline, Error, kinds};
+use olm_cluster::{Cluster, Error, kinds};
 use olm_model::csv::ClusterServiceVersion;
 use olm_rules::{Selection, Settings};
 
@@ -68,8 +69,6 @@ const CLEANUP: cleanup::Options = cleanup::Options { crds: true, operator_group:
     --channel stable --all-edges --samples samples.yaml")]
 #[command(mut_arg("namespace", |argument| argument.help(
     "Namespace to test in; one that does not exist is created, and deleted again [default: PACKAGE-upgrade-test]")))]
-#[command(mut_arg("timeout", |argument| argument.long("step-timeout").help(
-    "Time limit for each step: an installation, an upgrade, a removal or a wait for samples")))]
 #[command(mut_arg("bundles", |argument| argument.help(
     "Bundle directory, or a directory with bundles up to three levels deep (repeatable) [default: what the catalog \
      contains as olm.bundle.object, or the images of its bundles]")))]
@@ -94,6 +93,9 @@ pub(crate) struct TestUpgrade {
     force: bool,
     #[command(flatten)]
     format: OutputOption<Format>,
+    /// Time limit for each step: an installation, an upgrade, a removal or a wait for samples
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = TimeLimit::parser("--step-timeout"))]
+    step_timeout: TimeLimit,
     #[command(flatten)]
     options: Options,
 }
@@ -118,13 +120,14 @@ impl TestUpgrade {
             Some(&cluster),
             namespace.unwrap_or_default(),
             &images,
-            self.options.timeout,
+            self.step_timeout.start(),
         ))?;
         let (channel, edges) = self.edges(&registries.options)?;
-        let settings =
-            runtime.block_on(within(Deadline::after(self.options.timeout), NOTHING_CREATED, async {
-                Ok(settings_for(Some(&cluster)).await)
-            }))?;
+        let settings = runtime.block_on(
+            self.step_timeout
+                .start()
+                .within(NOTHING_CREATED, async { Ok(settings_for(Some(&cluster)).await) }),
+        )?;
         let mut test = Test {
             command: &self,
             cluster: &cluster,
@@ -305,7 +308,7 @@ impl Test<'_> {
         self.left.crds =
             old.facts.candidate.owned.iter().chain(&new.facts.candidate.owned).cloned().collect();
         let check = self.check([&upgrade.from, &upgrade.to]);
-        old.facts.candidate.create_namespace = within(deadline, NOTHING_CREATED, check).await?;
+        old.facts.candidate.create_namespace = deadline.within(NOTHING_CREATED, check).await?;
         if let Err(failure) = self.install(&mut old).await? {
             print_failure(&failure)?;
             let what = format!("{} is not installed, so its upgrade cannot be tested", upgrade.from);
@@ -319,7 +322,7 @@ impl Test<'_> {
             self.left.samples.push(Sample::create(self.cluster, sample, &self.left.namespace).await?);
         }
         self.printer.step("waiting for the samples");
-        let (deadline, printer) = (self.deadline(), &mut self.printer);
+        let (deadline, printer) = (self.deadline().cluster(), &mut self.printer);
         samples::settle(self.cluster, &mut self.left.samples, deadline, &mut |text| printer.step(&text))
             .await
             .with_context(|| format!("the samples cannot be used with {}", upgrade.from))?;
@@ -339,7 +342,7 @@ impl Test<'_> {
             }
         }
         self.printer.step("comparing the samples");
-        let (deadline, printer) = (self.deadline(), &mut self.printer);
+        let (deadline, printer) = (self.deadline().cluster(), &mut self.printer);
         upgrade.samples = samples::compare(self.cluster, &self.left.samples, deadline, &mut |text| {
             printer.step(&text);
         })
@@ -352,7 +355,7 @@ impl Test<'_> {
     /// Reads and validates a bundle.
     async fn version(&mut self, place: BundleSource) -> Result<Version> {
         let name = place.name();
-        let input = place.read(&self.registries.for_another_task(self.command.options.timeout)).await?;
+        let input = place.read(&self.registries.until(self.deadline())).await?;
         let mut facts = facts(&input.bundle, "", self.channel.as_deref())?;
         let chosen = self.command.options.connection.namespace.clone();
         self.left.namespace = chosen.unwrap_or_else(|| own_namespace(&facts.candidate.package));
@@ -420,7 +423,7 @@ impl Test<'_> {
         let Version { input, facts } = version;
         let command = self.command;
         let deadline = self.deadline();
-        let registries = self.registries.for_another_task(deadline.left());
+        let registries = self.registries.until(deadline);
         let state = State::read(self.cluster, &facts.candidate.namespace).await?;
         let targets = match state.check(input, facts, command.install_mode.as_ref()) {
             (Ok(targets), problems) if problems.is_empty() || command.force => targets,
@@ -451,7 +454,7 @@ impl Test<'_> {
         }
         uploads.push(&registries, &mut Vec::new()).await?;
         let mut changes = Changes::default();
-        let mut installation = Installation::new(self.cluster, &request, deadline, &mut changes);
+        let mut installation = Installation::new(self.cluster, &request, deadline.cluster(), &mut changes);
         self.left.is_installed = true;
         self.left.is_created |= request.create_namespace;
         let printer = &mut self.printer;
@@ -463,12 +466,12 @@ impl Test<'_> {
 
     /// Returns the end of an installation, an upgrade, a wait or a removal that begins now.
     fn deadline(&self) -> Deadline {
-        Deadline::after(self.command.options.timeout)
+        self.command.step_timeout.start()
     }
 
     /// Removes everything that was created.
     async fn remove(&mut self) -> Result<()> {
-        let deadline = self.deadline();
+        let deadline = self.deadline().cluster();
         let (package, namespace) = (&self.left.package, &self.left.namespace);
         // While the operator runs and can remove its finalizers.
         for sample in self.left.samples.iter().rev() {
@@ -499,7 +502,7 @@ impl Test<'_> {
         }
         for plan in &plans {
             let printer = &mut self.printer;
-            let deadline = Deadline::after(self.command.options.timeout);
+            let deadline = self.command.step_timeout.start().cluster();
             match cleanup::run(self.cluster, plan, deadline, &mut |text| printer.step(&text)).await {
                 Ok(()) => {}
                 Err(cleanup::Failure::Blocked(problem)) => {

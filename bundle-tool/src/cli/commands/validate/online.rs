@@ -15,6 +15,7 @@ use crate::cli::error_help::with_help;
 use crate::cli::exit::print_error;
 use crate::cli::images::RegistryArgs;
 use crate::cli::runtime::SharedRuntime;
+use crate::cli::time_limit::Deadline;
 use olm_model::{Availability, Bundle};
 
 /// How many images are looked up at once.
@@ -33,6 +34,8 @@ pub(crate) struct Lookup {
     failures: Mutex<HashMap<String, String>>,
     /// Whether the time of the command is over.
     is_expired: AtomicBool,
+    /// When the time of the command is over.
+    deadline: Option<Deadline>,
     /// The first error of the configuration, which keeps every image from being looked up.
     misconfigured: Mutex<Option<Error>>,
 }
@@ -46,6 +49,7 @@ impl Lookup {
             slots: Semaphore::new(PARALLEL),
             failures: Mutex::default(),
             is_expired: AtomicBool::new(false),
+            deadline: registries.deadline(),
             misconfigured: Mutex::default(),
         }
     }
@@ -71,10 +75,8 @@ impl Lookup {
             print_error(&anyhow!(error))?;
             return Ok(false);
         }
-        if self.is_expired.into_inner() {
-            print_error(&anyhow!(
-                "the timeout expired before all images were looked up; increase --timeout"
-            ))?;
+        if let (true, Some(deadline)) = (self.is_expired.into_inner(), self.deadline) {
+            print_error(&deadline.expired("not all images were looked up"))?;
             return Ok(false);
         }
         let answers = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -7,8 +7,8 @@ use super::error::Error;
 use super::file::AuthFile;
 use super::helper;
 use super::resolver::Resolver;
+use crate::message::escape;
 use crate::reference::Reference;
-use crate::secrets::escape;
 
 /// What was found in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,8 +16,8 @@ use super::error::Error;
 use super::file::{self, AuthFile};
 use super::helper;
 use super::resolver::Resolver;
+use crate::message::escape;
 use crate::registry::file as regular;
-use crate::secrets::escape;
 use crate::sys;
 
 /// How long a login waits for another one.

@@ -8,8 +8,8 @@ use super::credentials::Credentials;
 use super::error::Error;
 use super::file::{self, AuthFile};
 use super::helper;
+use crate::message::escape;
 use crate::reference::Reference;
-use crate::secrets::escape;
 
 /// Where the credentials for an image come from: those that are given, and files. By default there are none.
 ///

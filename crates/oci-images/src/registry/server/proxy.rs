@@ -226,7 +226,7 @@ impl Proxy {
 
     /// Returns when the work for a request that begins now must have ended.
     fn deadline(&self) -> Deadline {
-        Deadline::after(self.upstream.options.timeout.total())
+        self.upstream.options.timeout.restart()
     }
 
     /// Returns the repository `name` of the other registry, logged in.
@@ -543,8 +543,7 @@ async fn within<T>(
     work: impl Future<Output = Result<T, RegistryError>>,
 ) -> Result<T, RegistryError> {
     let ended = timeout_at(deadline.at().into(), work).await;
-    ended
-        .unwrap_or_else(|_| Err(RegistryError::Expired { request: what.to_owned(), after: deadline.total() }))
+    ended.unwrap_or_else(|_| Err(RegistryError::Expired { request: what.to_owned(), deadline }))
 }
 
 /// Whether a tag is one of the specification's or cosign's for what refers to an image: `sha256-HEX`, `sha256-HEX.sig`.

@@ -35,7 +35,10 @@ pub enum Remedy {
     /// To check the network and the registry, or to raise [`Options::idle_timeout`](super::Options::idle_timeout).
     RaiseIdleTimeout,
     /// To raise [`Options::timeout`](super::Options::timeout).
-    RaiseTimeout,
+    RaiseTimeout {
+        /// The name of the setting, as passed to [`Deadline::with_setting`](super::Deadline::with_setting).
+        setting: Option<&'static str>,
+    },
 }
 
 impl Remedy {
@@ -63,8 +66,10 @@ impl fmt::Display for Remedy {
             Self::CheckAddress => "check the address and whether the registry is running",
             Self::LogIn => "log in to the registry",
             Self::CheckPermissions => "check the account's permissions, or log in again",
-            Self::RaiseIdleTimeout => "check the network and the registry, or raise the idle timeout",
-            Self::RaiseTimeout => "raise the timeout if that is too short",
+            Self::RaiseIdleTimeout => "check the network and the registry, or set a longer idle timeout",
+            Self::RaiseTimeout { setting } => {
+                return write!(formatter, "set a longer {}", setting.unwrap_or("timeout"));
+            }
         })
     }
 }
