@@ -1,4 +1,8 @@
 //! The layout of scaffolded Rust code: what rustfmt would make of it, with the defaults of the edition 2024.
+//!
+//! Where a line breaks depends on the lengths of the names in it, so templates that are formatted once are not enough. rustfmt cannot do
+//! it either: it is a program of the user's toolchain, of any version, and projects are also created and merged where it is not installed,
+//! with the same bytes. A test compares projects whose names have different lengths with what rustfmt makes of them.
 
 use std::cmp::Ordering;
 
