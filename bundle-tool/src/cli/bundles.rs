@@ -88,7 +88,7 @@ pub(crate) fn targets(reference: &str) -> Result<Vec<ValidateInput>> {
         )?;
         return Ok(vec![ValidateInput::Directory(bundle.display().to_string())]);
     }
-    Ok(match format::of(path)? {
+    Ok(match format::detect(path)? {
         Format::Repository { bundles, catalogs } => bundles
             .iter()
             .map(|path| ValidateInput::Directory(path.display().to_string()))

@@ -180,7 +180,7 @@ fn describe(id: &str) -> RuleDescription {
     let Some(rule) = olm_rules::find(id) else {
         return RuleDescription { id: id.to_owned(), ..RuleDescription::default() };
     };
-    let text = rule.text();
+    let text = rule.documentation();
     RuleDescription {
         id: id.to_owned(),
         what: text.what.to_owned(),

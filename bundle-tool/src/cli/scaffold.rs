@@ -57,7 +57,7 @@ impl ProjectFiles {
     }
 
     /// Reads a text file. Returns `None` if it does not exist.
-    pub(crate) fn text(&self, path: &str) -> Result<Option<String>> {
+    pub(crate) fn read_text(&self, path: &str) -> Result<Option<String>> {
         self.bytes(path)?.map(|bytes| text_of(bytes, &self.directory.join(path))).transpose()
     }
 
@@ -97,7 +97,7 @@ impl Workspace {
         }
         let lock = lock(directory)?;
         let files = ProjectFiles::new(directory);
-        let text = files.text(project::FILE)?.with_context(missing)?;
+        let text = files.read_text(project::FILE)?.with_context(missing)?;
         let project = Project::parse(&text).map_err(|error| located(error, directory))?;
         let text = text_of_record(&files)?;
         let record = Record::parse(&text).map_err(|error| located(error, directory))?;
@@ -115,7 +115,7 @@ impl Workspace {
             self.check_clean(existing == Existing::Mark)?;
         }
         let files = &self.files;
-        let current = |path: &str| files.text(path);
+        let current = |path: &str| files.read_text(path);
         let mut plan = merge::plan::<anyhow::Error>(&self.record.files, &new, existing, current)?;
         let vendored = self.follow_runtime(project, &mut plan)?;
         for path in plan.merged.union(&plan.conflicts) {
@@ -174,13 +174,14 @@ impl Workspace {
         let emitted = self.project.emit();
         let is_comment = |line: &str| line.trim_start().starts_with('#') && !emitted.contains(line);
         let has_comment = |text: String| text.lines().any(is_comment);
-        if dirty.remove(project::FILE) && self.files.text(project::FILE)?.is_some_and(has_comment) {
+        if dirty.remove(project::FILE) && self.files.read_text(project::FILE)?.is_some_and(has_comment) {
             edited.insert(project::FILE.to_owned());
         }
         // Of what is deleted, nothing can be lost.
         dirty.retain(|path| self.directory.join(path).symlink_metadata().is_ok());
         for file in self.record.files.values() {
-            if dirty.remove(&file.path) && self.files.text(&file.path)?.is_some_and(|text| text != file.text)
+            if dirty.remove(&file.path)
+                && self.files.read_text(&file.path)?.is_some_and(|text| text != file.text)
             {
                 edited.insert(file.path.clone());
             }
@@ -228,7 +229,7 @@ fn text_of_record(files: &ProjectFiles) -> Result<String> {
 /// Fails if a directory does not have the crate operator-runtime.
 fn check_runtime(directory: &Path) -> Result<()> {
     let manifest = directory.join("Cargo.toml");
-    let text = text(&manifest, MAX_FILE_SIZE)?.unwrap_or_default();
+    let text = read_text(&manifest, MAX_FILE_SIZE)?.unwrap_or_default();
     let parsed: Option<toml::Table> = text.parse().ok();
     let name = parsed.as_ref().and_then(|manifest| manifest.get("package")?.get("name")?.as_str());
     if name != Some("operator-runtime") {
@@ -284,7 +285,7 @@ fn bytes(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 }
 
 /// Reads a text file. Returns `None` if it does not exist.
-fn text(path: &Path, limit: u64) -> Result<Option<String>> {
+fn read_text(path: &Path, limit: u64) -> Result<Option<String>> {
     bytes(path, limit)?.map(|bytes| text_of(bytes, path)).transpose()
 }
 
@@ -435,11 +436,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("main.rs"), "1").unwrap();
         let files = ProjectFiles::new(dir.path());
-        assert_eq!(files.text("main.rs").unwrap().as_deref(), Some("1"));
-        assert_eq!(files.text("new.rs").unwrap(), None);
+        assert_eq!(files.read_text("main.rs").unwrap().as_deref(), Some("1"));
+        assert_eq!(files.read_text("new.rs").unwrap(), None);
         std::fs::write(dir.path().join("main.rs"), "edited").unwrap();
         // What counts is what was read first.
-        files.text("main.rs").unwrap();
+        files.read_text("main.rs").unwrap();
         assert_eq!(files.expected("main.rs"), Some("1").into());
         assert_eq!(files.expected("new.rs"), Expected::Absent);
         assert_eq!(files.expected("unread.rs"), Expected::Absent);

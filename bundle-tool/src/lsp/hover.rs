@@ -23,5 +23,5 @@ pub(crate) fn hover(file: &CheckedFile, position: Position, client: Client) -> V
 
 /// Returns the page of a rule, as Markdown.
 fn page(id: &'static str) -> String {
-    olm_rules::find(id).map_or_else(|| format!("# {id}\n"), |rule| report::rules::page(&rule.text()))
+    olm_rules::find(id).map_or_else(|| format!("# {id}\n"), |rule| report::rules::page(&rule.documentation()))
 }

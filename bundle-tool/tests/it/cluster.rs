@@ -21,7 +21,7 @@ fn tool(arguments: &[&str], kubeconfig: &Path) -> Output {
         .unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+fn utf8(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
@@ -52,7 +52,7 @@ fn commands_without_a_cluster_report_one_error() {
     ] {
         for command in COMMANDS {
             let output = tool(command, &kubeconfig);
-            let err = text(&output.stderr);
+            let err = utf8(&output.stderr);
             assert_eq!(output.status.code(), Some(2), "{command:?}: {err}");
             let errors: Vec<_> = err.lines().filter(|line| line.starts_with("error: ")).collect();
             assert_eq!(errors.len(), 1, "{command:?}: {err}");
@@ -76,17 +76,17 @@ fn invalid_kubeconfig_and_namespace_are_one_error() {
     ] {
         for command in COMMANDS {
             let output = tool(command, kubeconfig);
-            let err = text(&output.stderr);
+            let err = utf8(&output.stderr);
             assert_eq!(output.status.code(), Some(2), "{command:?}: {err}");
             assert!(err.contains("error: failed to read kubeconfig ") && err.contains(expected), "{err}");
             let given = kubeconfig.display().to_string();
             let given = [command, &["--kubeconfig", &given]].concat();
-            assert_eq!(text(&tool(&given, Path::new("/nonexistent")).stderr), err);
+            assert_eq!(utf8(&tool(&given, Path::new("/nonexistent")).stderr), err);
         }
     }
     for command in COMMANDS {
         let output = tool(&[command, &["-n", "A/b"]].concat(), Path::new("/nonexistent"));
-        let err = text(&output.stderr);
+        let err = utf8(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{command:?}: {err}");
         assert!(err.starts_with("error: invalid namespace `A/b`: "), "{err}");
     }
@@ -95,8 +95,8 @@ fn invalid_kubeconfig_and_namespace_are_one_error() {
         [(&early[..5], "--olm v1 requires --push-to"), (&[&early[..], &["A b"]].concat(), "invalid")]
     {
         let output = tool(arguments, Path::new("/nonexistent"));
-        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
-        assert!(!text(&output.stderr).contains("reading"), "{}", text(&output.stderr));
+        assert!(utf8(&output.stderr).contains(expected), "{}", utf8(&output.stderr));
+        assert!(!utf8(&output.stderr).contains("reading"), "{}", utf8(&output.stderr));
     }
 }
 
@@ -104,7 +104,7 @@ fn invalid_kubeconfig_and_namespace_are_one_error() {
 fn run_bundle_checks_what_is_local_before_the_cluster() {
     for reference in ["nosuch", "oci:nosuch", "oci-archive:nosuch.tar"] {
         let output = tool(&["run", "bundle", reference], Path::new("/nonexistent"));
-        let err = text(&output.stderr);
+        let err = utf8(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{err}");
         assert!(err.contains("nosuch") && !err.contains("kubeconfig"), "{err}");
     }
@@ -126,8 +126,8 @@ const IN_NEW_NAMESPACE: [&str; 8] = [
 fn client_dry_run_prints_manifests_without_a_cluster() {
     let offline = ["--dry-run=client", "--install-mode", "OwnNamespace"];
     let output = tool(&[&IN_NEW_NAMESPACE[..], &offline].concat(), Path::new("/nonexistent"));
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{}", utf8(&output.stderr));
+    let printed = utf8(&output.stdout);
     let kinds: Vec<_> = printed.lines().filter_map(|line| line.strip_prefix("kind: ")).collect();
     assert_eq!(
         kinds,
@@ -151,7 +151,7 @@ fn cluster_that_does_not_answer_times_out() {
         let output = tool(&[command, &["--timeout", "1s"]].concat(), &kubeconfig);
         assert_eq!(output.status.code(), Some(2));
         assert_eq!(
-            text(&output.stderr),
+            utf8(&output.stderr),
             "error: reading the cluster took longer than 1 s; check the API server, or set a longer --timeout\n"
         );
     }
@@ -162,7 +162,7 @@ fn cluster_that_does_not_answer_times_out() {
         (&["cleanup", "gizmo", "-n", "gizmos"], "nothing was deleted"),
     ] {
         let output = tool(&[command, &["--timeout", "1s"]].concat(), &kubeconfig);
-        let err = text(&output.stderr);
+        let err = utf8(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{err}");
         let expected = format!("error: timed out after 1 s, and {expected}; set a longer --timeout\n");
         assert!(err.ends_with(&expected), "{err}");
@@ -197,11 +197,11 @@ fn run_bundle_rejects_labels_that_differ_from_annotations() {
     arguments.extend(labels.iter().map(String::as_str));
     let none = Path::new("/nonexistent");
     let output = tool(&arguments, none);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(output.status.success(), "{}", utf8(&output.stderr));
     let arguments = ["run", "bundle", &layout, "-n", "gizmos", "--dry-run=client", "--opm-image", "opm"];
     let output = tool(&arguments, none);
     assert_eq!(output.status.code(), Some(2));
-    let err = text(&output.stderr).replace(&layout, "LAYOUT");
+    let err = utf8(&output.stderr).replace(&layout, "LAYOUT");
     assert_eq!(
         err.lines().last().unwrap(),
         "error: label `operators.operatorframework.io.bundle.package.v1` of LAYOUT is `another`, but \
@@ -224,13 +224,13 @@ fn doctor_reads_a_must_gather() {
     std::os::unix::fs::symlink("/dev/zero", namespace.join("device.yaml")).unwrap();
     let path = directory.path().display().to_string();
     let output = gather(&[&path]);
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{}", utf8(&output.stderr));
+    let err = utf8(&output.stderr);
     assert!(err.starts_with("warning: skipped a file: "), "{err}");
     for name in ["broken.yaml", "dangling.yaml", "device.yaml"] {
         assert!(err.contains(name), "{err}");
     }
-    insta::assert_snapshot!("doctor-must-gather", text(&output.stdout));
+    insta::assert_snapshot!("doctor-must-gather", utf8(&output.stdout));
     let output = gather(&[&path, "-o", "json", "gizmo-crash"]);
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["problems"][0]["reason"], "container-crashes");
@@ -242,7 +242,7 @@ fn doctor_reads_a_must_gather() {
     std::fs::write(logs.join("current.log"), "\n").unwrap();
     let lines: String = (0..5000).map(|line| format!("line {line}\n")).collect();
     std::fs::write(logs.join("previous.log"), lines + "no such flag\n").unwrap();
-    let output = text(&gather(&[&path]).stdout);
+    let output = utf8(&gather(&[&path]).stdout);
     assert!(output.contains("| no such flag") && output.contains("| line 4991"), "{output}");
     assert!(!output.contains("line 4990"), "{output}");
     // A link out of the must-gather.
@@ -251,16 +251,16 @@ fn doctor_reads_a_must_gather() {
     std::os::unix::fs::symlink(directory.path().with_extension("secret"), logs.join("previous.log")).unwrap();
     std::fs::remove_file(logs.join("current.log")).unwrap();
     std::os::unix::fs::symlink(directory.path().with_extension("secret"), logs.join("current.log")).unwrap();
-    let output = text(&gather(&[&path]).stdout);
+    let output = utf8(&gather(&[&path]).stdout);
     std::fs::remove_file(directory.path().with_extension("secret")).unwrap();
     assert!(!output.contains("password"), "{output}");
     let output = gather(&[&path, "another"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("no subscription or cluster extension for package `another`"));
+    assert!(utf8(&output.stderr).contains("no subscription or cluster extension for package `another`"));
     let empty = tempfile::tempdir().unwrap();
     let output = gather(&[&empty.path().display().to_string()]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("contains no objects"));
+    assert!(utf8(&output.stderr).contains("contains no objects"));
 }
 
 /// A cluster with OLM v1, where every object becomes ready; `is_there` is whether bundle-tool has installed the gizmo operator.
@@ -345,9 +345,9 @@ fn olm_v1_installs_from_what_is_pushed() {
         "--use-http",
     ];
     let output = tool(&[&arguments[..], &["--install-mode", "SingleNamespace=team-a"]].concat(), &kubeconfig);
-    let err = text(&output.stderr);
+    let err = utf8(&output.stderr);
     assert!(output.status.success(), "{err}");
-    assert_eq!(text(&output.stdout), "gizmo-operator.v1.2.0 is installed in namespace gizmos by OLM v1\n");
+    assert_eq!(utf8(&output.stdout), "gizmo-operator.v1.2.0 is installed in namespace gizmos by OLM v1\n");
     let writes: Vec<String> =
         server.requests().into_iter().filter(|request| request.starts_with("PATCH ")).collect();
     assert_eq!(
@@ -362,9 +362,9 @@ fn olm_v1_installs_from_what_is_pushed() {
     let arguments =
         ["run", "bundle", &image, "--olm", "v1", "-n", "gizmos", "--push-to", &copy, "--use-http"];
     let output = tool(&[&arguments[..], &["--install-mode", "OwnNamespace"]].concat(), &kubeconfig);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(output.status.success(), "{}", utf8(&output.stderr));
     let rendered = tool(&["render", &format!("{copy}:v1.2.0"), "--plain-http"], &kubeconfig);
-    assert!(rendered.status.success(), "{}", text(&rendered.stderr));
+    assert!(rendered.status.success(), "{}", utf8(&rendered.stderr));
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn unavailable_api_server_is_retried_and_reported_once() {
         &[&arguments[..], &["--use-http", "--install-mode", "SingleNamespace=team-a"]].concat(),
         &kubeconfig,
     );
-    let err = text(&output.stderr);
+    let err = utf8(&output.stderr);
     assert!(output.status.success(), "{err}");
     let reported = err.lines().filter(|line| line.contains("; trying again")).count();
     assert_eq!(reported, 1, "{err}");
@@ -453,7 +453,7 @@ fn olm_v1_upgrades_what_it_installed() {
         "gizmos",
     ];
     let output = tool(&upgrade, &kubeconfig);
-    let err = text(&output.stderr);
+    let err = utf8(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert!(
         err.contains("weight") && err.contains("OLM v1 rejects the upgrade because of its CRDs"),
@@ -461,8 +461,8 @@ fn olm_v1_upgrades_what_it_installed() {
     );
     assert!(applied.lock().unwrap().is_empty());
     let output = tool(&[&upgrade[..], &["--force"]].concat(), &kubeconfig);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout), "gizmo-operator.v1.3.0 is installed in namespace gizmos by OLM v1\n");
+    assert!(output.status.success(), "{}", utf8(&output.stderr));
+    assert_eq!(utf8(&output.stdout), "gizmo-operator.v1.3.0 is installed in namespace gizmos by OLM v1\n");
     let extension = applied.lock().unwrap().pop().unwrap();
     assert_eq!(extension["spec"]["source"]["catalog"]["version"], "1.3.0");
     assert_eq!(extension["spec"]["config"]["inline"], json!({"watchNamespace": "team-a"}));
@@ -471,16 +471,16 @@ fn olm_v1_upgrades_what_it_installed() {
     let index = format!("{push_to}:v1.3.0-index");
     let rendered = tool(&["render", &index, "--plain-http"], &kubeconfig);
     assert!(
-        text(&rendered.stdout).contains(r#""replaces": "gizmo-operator.v1.2.0""#),
+        utf8(&rendered.stdout).contains(r#""replaces": "gizmo-operator.v1.2.0""#),
         "{}",
-        text(&rendered.stderr)
+        utf8(&rendered.stderr)
     );
     let output = tool(&[&upgrade[..9], &["other"]].concat(), &kubeconfig);
     assert!(
-        text(&output.stderr)
+        utf8(&output.stderr)
             .contains("package `gizmo-operator` is installed in namespace `gizmos`, not in `other`"),
         "{}",
-        text(&output.stderr)
+        utf8(&output.stderr)
     );
 }
 
@@ -541,7 +541,7 @@ fn failed_olm_v1_install_suggests_removal_of_new_installations_only() {
         let arguments =
             ["run", command, &bundle, "--olm", "v1", "-n", "gizmos", "--push-to", &push_to, "--use-http"];
         let output = tool(&arguments, &kubeconfig);
-        let err = text(&output.stderr);
+        let err = utf8(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{err}");
         assert!(
             err.ends_with(&format!("{expected}error: gizmo-operator.v1.3.0 is not installed\n")),
@@ -584,7 +584,7 @@ fn olm_v1_checks_before_it_creates_anything() {
     ] {
         server.kubeconfig(&kubeconfig);
         let output = tool(&[&run[..], arguments].concat(), &kubeconfig);
-        let err = text(&output.stderr);
+        let err = utf8(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{err}");
         assert_eq!(err.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{err}");
         assert!(err.contains(expected) && output.stdout.is_empty(), "{arguments:?}: {err}");
@@ -596,9 +596,9 @@ fn olm_v1_checks_before_it_creates_anything() {
     }
     let arguments = [&run[..], &pushed, &["--create-namespace", "--dry-run=client"]].concat();
     let output = tool(&arguments, Path::new("/nonexistent"));
-    let printed = text(&output.stdout);
+    let printed = utf8(&output.stdout);
     let kinds: Vec<_> = printed.lines().filter_map(|line| line.strip_prefix("kind: ")).collect();
-    assert_eq!(kinds, ["Namespace", "ClusterCatalog", "ClusterExtension"], "{}", text(&output.stderr));
+    assert_eq!(kinds, ["Namespace", "ClusterCatalog", "ClusterExtension"], "{}", utf8(&output.stderr));
 }
 
 #[test]
@@ -614,9 +614,9 @@ fn cleanup_removes_olm_v1_installations_only_with_their_crds() {
     };
     let output = tool(&cleanup, &kubeconfig);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("pass --delete-crds to delete them") && deletions().is_empty());
+    assert!(utf8(&output.stderr).contains("pass --delete-crds to delete them") && deletions().is_empty());
     let output = tool(&[&cleanup[..], &["--delete-crds"]].concat(), &kubeconfig);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(output.status.success(), "{}", utf8(&output.stderr));
     assert_eq!(
         deletions(),
         [
@@ -672,7 +672,7 @@ fn missing_permissions_are_reported_before_the_namespace_is_created() {
     let output = tool(&IN_NEW_NAMESPACE, &kubeconfig);
     assert_eq!(output.status.code(), Some(2));
     insta::assert_snapshot!(
-        text(&output.stderr)
+        utf8(&output.stderr)
             .lines()
             .skip_while(|line| !line.starts_with("error"))
             .collect::<Vec<_>>()
@@ -702,7 +702,7 @@ fn run_bundle_validates_for_the_version_of_the_cluster() {
         arguments[2] = &name;
         let output = tool(&arguments, &kubeconfig);
         assert_eq!(output.status.code(), Some(2));
-        text(&output.stderr)
+        utf8(&output.stderr)
     };
     let rejected = run("v1.33.7-gke.1");
     assert!(
@@ -722,7 +722,7 @@ fn is_pushed(directory: &Path) -> bool {
 
 /// Fails unless a command failed with this in its last line, and pushed nothing to the registry.
 fn assert_nothing_pushed(output: &Output, last: &str, directory: &Path) {
-    let err = text(&output.stderr);
+    let err = utf8(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert!(err.lines().last().unwrap().contains(last), "{err}");
     assert!(!err.contains("pushed and not removed"), "{err}");
@@ -781,7 +781,7 @@ fn failed_installation_names_pushed_images() {
     let run = ["run", "bundle", "tests/fixtures/bundle", "--olm", "v1", "-n", "gizmos"];
     let more = ["--install-mode", "OwnNamespace", "--push-to", &push_to, "--use-http"];
     let output = tool(&[&run[..], &more].concat(), &kubeconfig);
-    let err = text(&output.stderr);
+    let err = utf8(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{err}");
     let pushed = format!("note: pushed and not removed: {push_to}:v1.2.0, {push_to}:v1.2.0-index\n");
     let error = "error: failed to create ClusterCatalog `gizmo-operator-catalog`: no\n";
@@ -832,7 +832,7 @@ fn olm_uninstall_keeps_an_unknown_namespace() {
         let output = tool(&["olm", "uninstall"], &kubeconfig);
         assert_eq!(output.status.code(), Some(2));
         assert_eq!(
-            text(&output.stderr),
+            utf8(&output.stderr),
             "error: the state of OLM cannot be read: Deployment: failed to list deployments: no\n"
         );
         let requests = server.requests();
@@ -841,7 +841,7 @@ fn olm_uninstall_keeps_an_unknown_namespace() {
     let server = crds_of_olm(200);
     server.kubeconfig(&kubeconfig);
     let output = tool(&["olm", "uninstall"], &kubeconfig);
-    let err = text(&output.stderr);
+    let err = utf8(&output.stderr);
     assert!(output.status.success(), "{err}");
     let note = "note: the cluster has no deployment of OLM, so its namespace is unknown and is not removed\n";
     assert!(err.contains(note), "{err}");
@@ -872,12 +872,12 @@ fn doctor_says_what_it_skipped() {
     });
     server.kubeconfig(&kubeconfig);
     let output = tool(&["doctor", "-n", "gizmos"], &kubeconfig);
-    let out = text(&output.stdout);
+    let out = utf8(&output.stdout);
     for expected in [
         "note: not all Pod objects could be read: skipped the pods of catalogs in `catalogs-8`, `catalogs-9`\n",
         "note: not all CustomResourceDefinition objects could be read: failed to list customresourcedefinitions: only the first \
          16 objects were read, and there are more\n",
     ] {
-        assert!(out.contains(expected), "{out}{}", text(&output.stderr));
+        assert!(out.contains(expected), "{out}{}", utf8(&output.stderr));
     }
 }

@@ -61,7 +61,7 @@ fn lake() -> Project {
         ("in/rbac.yaml", RBAC),
         ("in/sample.yaml", SAMPLE),
     ];
-    Project::of(GENERATE, &files)
+    Project::new(GENERATE, &files)
 }
 
 #[test]

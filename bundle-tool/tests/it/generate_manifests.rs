@@ -61,7 +61,7 @@ fn lake() -> Project {
         ("config/crd/bases/lakes.yaml", CRD),
         ("deploy/deployment.yaml", DEPLOYMENT),
     ];
-    Project::of(&["generate"], &files)
+    Project::new(&["generate"], &files)
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn project() -> Project {
     const GENERATE: &[&str] =
         &["generate", "bundle", "--package", "lake-operator", "--version", "0.1.0", "--quiet", "--input-dir"];
     let (one, two) = (manifests("one"), manifests("two"));
-    let project = Project::of(GENERATE, &[("one/all.yaml", &one), ("two/all.yaml", &two)]);
+    let project = Project::new(GENERATE, &[("one/all.yaml", &one), ("two/all.yaml", &two)]);
     project.run(&["one"]).success();
     project.write("bundle/README.md", "mine");
     project

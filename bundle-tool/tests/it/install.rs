@@ -52,7 +52,7 @@ fn install(release: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+fn utf8(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
@@ -65,11 +65,11 @@ fn release_is_installed_and_replaces_an_older_one() {
     let target = directory.path().join("a directory/bin");
     for _ in 0..2 {
         let output = install(directory.path(), &["--to", target.to_str().unwrap()]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(output.status.success(), "{}", utf8(&output.stderr));
         assert!(
-            text(&output.stdout).starts_with("bundle-tool 1.2.3\ninstalled "),
+            utf8(&output.stdout).starts_with("bundle-tool 1.2.3\ninstalled "),
             "{}",
-            text(&output.stdout)
+            utf8(&output.stdout)
         );
         let names: Vec<_> = fs::read_dir(&target).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["bundle-tool"]);
@@ -93,13 +93,13 @@ fn archive_with_another_checksum_is_not_installed() {
         fs::write(directory.path().join("SHA256SUMS"), sums).unwrap();
         let output = install(directory.path(), &["--to", target.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(2));
-        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+        assert!(utf8(&output.stderr).contains(expected), "{}", utf8(&output.stderr));
         assert!(!target.exists());
     }
     fs::remove_file(directory.path().join("SHA256SUMS")).unwrap();
     let output = install(directory.path(), &["--to", target.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("failed to download"), "{}", text(&output.stderr));
+    assert!(utf8(&output.stderr).contains("failed to download"), "{}", utf8(&output.stderr));
 }
 
 #[test]
@@ -108,11 +108,11 @@ fn arguments_are_checked_before_anything_is_downloaded() {
     for arguments in [&["--to"][..], &["--nosuch"], &["v1.2.3"]] {
         let output = install(directory.path(), arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(text(&output.stderr).starts_with("error: "), "{}", text(&output.stderr));
+        assert!(utf8(&output.stderr).starts_with("error: "), "{}", utf8(&output.stderr));
     }
     let output = Command::new("sh").arg(script()).env_remove("BUNDLE_TOOL_RELEASE").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("belongs to no release"), "{}", text(&output.stderr));
+    assert!(utf8(&output.stderr).contains("belongs to no release"), "{}", utf8(&output.stderr));
 }
 
 /// Packs a release of the program under test, which a script calls, as it is large. `keys` are the private and the public key.
@@ -145,7 +145,7 @@ fn release_is_reproducible_complete_and_installed_by_its_script() {
     let directory = tempfile::tempdir().unwrap();
     let files = |target: &Path| -> BTreeMap<String, Vec<u8>> {
         let output = pack(directory.path(), target, None);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(output.status.success(), "{}", utf8(&output.stderr));
         let files = fs::read_dir(target).unwrap().map(|entry| entry.unwrap());
         files.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap())).collect()
     };
@@ -166,14 +166,14 @@ fn release_is_reproducible_complete_and_installed_by_its_script() {
         env!("CARGO_PKG_VERSION")
     );
     for name in ["bundle-tool.rb", "krew.yaml"] {
-        let file = text(&first[name]);
+        let file = utf8(&first[name]);
         assert!(file.contains(&digest) && file.contains(&url), "{name}: {file}");
         // Other platforms were not built.
         assert!(!file.contains("darwin") && !file.contains("arm64"), "{name}: {file}");
     }
     for name in ["bundle-tool.rb", "krew.yaml", "aqua.yaml", "install.sh"] {
         assert!(
-            !text(&first[name]).contains("@REPOSITORY@") && !text(&first[name]).contains("@VERSION@"),
+            !utf8(&first[name]).contains("@REPOSITORY@") && !utf8(&first[name]).contains("@VERSION@"),
             "{name}"
         );
     }
@@ -182,7 +182,7 @@ fn release_is_reproducible_complete_and_installed_by_its_script() {
     {
         assert!(first.contains_key(name), "{name} is missing");
     }
-    let sums = text(&first["SHA256SUMS"]);
+    let sums = utf8(&first["SHA256SUMS"]);
     let sums: Vec<_> = sums.lines().filter_map(|line| line.split_once("  ")).collect();
     let own = |name: &str| Sha256::digest(&first[name]).iter().map(|byte| format!("{byte:02x}")).collect();
     let expected: Vec<(String, &str)> = first.keys().map(|name| (own(name), name.as_str())).collect();
@@ -200,7 +200,7 @@ fn release_is_reproducible_complete_and_installed_by_its_script() {
         // Without curl, the tests above are skipped and listed.
         if Command::new("curl").arg("--version").output().is_ok() {
             let expected = format!("bundle-tool {}\n", env!("CARGO_PKG_VERSION"));
-            assert!(text(&output.stdout).starts_with(&expected), "{}", text(&output.stderr));
+            assert!(utf8(&output.stdout).starts_with(&expected), "{}", utf8(&output.stderr));
         }
     }
 }
@@ -218,11 +218,11 @@ fn signed_release_is_verified_with_the_public_key_that_users_have() {
     ] {
         let output = pack(directory, &release, Some(["cosign.key", public]));
         assert_eq!(output.status.code(), Some(2), "{public}");
-        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+        assert!(utf8(&output.stderr).contains(expected), "{}", utf8(&output.stderr));
         assert!(!release.exists(), "{public}");
     }
     let output = pack(directory, &release, Some(["cosign.key", "cosign.pub"]));
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(output.status.success(), "{}", utf8(&output.stderr));
     for file in ["SHA256SUMS", "provenance.json"] {
         let arguments = ["verify", file, "--signature", &format!("{file}.sig"), "--key", "../cosign.pub"];
         assert!(run(&release, &arguments).status.success(), "{file}");
@@ -241,7 +241,7 @@ fn release_without_a_repository_or_a_program_is_an_error() {
             .unwrap();
         assert_eq!(output.status.code(), Some(2));
         assert!(!directory.path().join("release").exists());
-        text(&output.stderr)
+        utf8(&output.stderr)
     };
     insta::assert_snapshot!(release("x86_64-unknown-linux-musl=/bin/sh", ""), @"error: REPOSITORY is not set, and Cargo.toml names none: set it to the URL of the repository
 ");

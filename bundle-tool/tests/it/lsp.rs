@@ -147,12 +147,12 @@ impl Client {
         self.notify("textDocument/didChange", &json!({"textDocument": document, "contentChanges": changes}));
     }
 
-    fn of(&self, file: &str) -> Value {
+    fn document(&self, file: &str) -> Value {
         json!({"textDocument": {"uri": self.uri(file)}})
     }
 
     fn actions(&mut self, file: &str, range: &Value, only: &[&str]) -> Vec<Value> {
-        let mut params = self.of(file);
+        let mut params = self.document(file);
         params["range"] = range.clone();
         params["context"] = json!({"diagnostics": []});
         if !only.is_empty() {
@@ -251,7 +251,7 @@ fn session_publishes_findings_fixes_and_hovers() {
     let found = client.diagnostics(file);
     assert_eq!(codes(&found), ["metadata-namespace-set"]);
     let range = found["diagnostics"][0]["range"].clone();
-    let mut hover = client.of(file);
+    let mut hover = client.document(file);
     hover["position"] = range["start"].clone();
     let page = client.request("textDocument/hover", &hover);
     let explain = ["explain", "metadata-namespace-set"];
@@ -277,7 +277,7 @@ fn session_publishes_findings_fixes_and_hovers() {
     assert_eq!(client.rules(file), Vec::<String>::new());
     client.change(file, 4, SETTINGS);
     assert_eq!(client.rules(file), ["metadata-namespace-set"]);
-    let close = client.of(file);
+    let close = client.document(file);
     client.notify("textDocument/didClose", &close);
     assert_eq!(client.rules(file), Vec::<String>::new());
     insta::assert_snapshot!("lsp-session", client.shut_down());
@@ -340,7 +340,7 @@ fn findings_of_other_files_and_of_the_bundle_are_shown_and_cleared() {
     assert_eq!(client.rules(&csv_file), Vec::<String>::new());
     assert!(client.rules(&file).contains(&"csv-missing".to_owned()));
     // With the last document, everything is cleared.
-    let close = client.of(&file);
+    let close = client.document(&file);
     client.notify("textDocument/didClose", &close);
     assert_eq!(client.rules(&file), Vec::<String>::new());
     client.shut_down();
@@ -390,7 +390,7 @@ fn files_beside_a_bundle_count_and_former_bundles_are_cleared() {
         }
     };
     fs::write(&ci, "updateGraph: semver-mode\n").unwrap();
-    let saved = client.of(&format!("{operator}/ci.yaml"));
+    let saved = client.document(&format!("{operator}/ci.yaml"));
     client.notify("textDocument/didSave", &saved);
     loop {
         let params = client.receive()["params"].take();
@@ -437,7 +437,7 @@ fn newer_change_supersedes_older_ones_and_requests_wait_for_it() {
     assert_eq!(client.actions(file, &range, &["refactor"]).len(), 0);
     // A request that is cancelled is answered, with or without a result.
     client.change(file, 51, SETTINGS);
-    let mut hover = client.of(file);
+    let mut hover = client.document(file);
     hover["position"] = json!({"line": 0, "character": 0});
     let id = client.ask("textDocument/hover", &hover);
     client.notify("$/cancelRequest", &json!({"id": id}));
@@ -472,13 +472,13 @@ fn catalogs_are_validated_and_other_files_are_not() {
     assert_eq!(found["params"]["uri"], client.uri("catalog/gizmo/catalog.yaml"));
     let found = &found["params"]["diagnostics"][0];
     assert!(found["message"].as_str().unwrap().contains("beta"), "{found}");
-    let mut hover = client.of("catalog/gizmo/catalog.yaml");
+    let mut hover = client.document("catalog/gizmo/catalog.yaml");
     hover["position"] = found["range"]["start"].clone();
     let page = client.request("textDocument/hover", &hover);
     let title =
         format!("# {}\n\n**error** · suite `catalog` · rejected by opm", found["code"].as_str().unwrap());
     assert!(page["contents"]["value"].as_str().unwrap().starts_with(&title), "{page}");
-    let mut hover = client.of("config/manifests/kustomization.yaml");
+    let mut hover = client.document("config/manifests/kustomization.yaml");
     hover["position"] = json!({"line": 0, "character": 0});
     assert_eq!(client.request("textDocument/hover", &hover), Value::Null);
     client.shut_down();

@@ -18,7 +18,7 @@ fn migrate(arguments: &[&str], kubeconfig: &Path) -> Output {
         .unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+fn utf8(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
@@ -31,16 +31,16 @@ fn migrate_prints_manifests_and_steps_for_a_bundle() {
     let bundle = fixture("bundle").display().to_string();
     let image = ["--catalog-image", "quay.io/example/gizmo-catalog:v1"];
     let output = offline(&[&[bundle.as_str(), "-n", "gizmos"], &image[..]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    insta::assert_snapshot!("migrate-bundle", text(&output.stdout));
+    assert!(output.status.success(), "{}", utf8(&output.stderr));
+    insta::assert_snapshot!("migrate-bundle", utf8(&output.stdout));
     let output = offline(&[&[bundle.as_str(), "-o", "yaml"], &image[..]].concat());
-    let kinds = text(&output.stdout);
+    let kinds = utf8(&output.stdout);
     let kinds: Vec<_> = kinds.lines().filter_map(|line| line.strip_prefix("kind: ")).collect();
     assert_eq!(kinds, ["ClusterCatalog", "Namespace", "ClusterExtension"]);
     // The API server would reject the extension.
     let output = offline(&[bundle.as_str(), "--channel", "Stable 1", "-o", "yaml"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-    assert!(text(&output.stderr).contains("error[channel-name-invalid]"), "{}", text(&output.stderr));
+    assert!(utf8(&output.stderr).contains("error[channel-name-invalid]"), "{}", utf8(&output.stderr));
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn packages_of_a_catalog_are_blocked_by_the_rules_of_olm_v1() {
     std::fs::write(directory.path().join("catalog.json"), lines.join("\n")).unwrap();
     let catalog = directory.path().display().to_string();
     let output = offline(&[&catalog]);
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    insta::assert_snapshot!("migrate-catalog", text(&output.stdout));
+    assert_eq!(output.status.code(), Some(1), "{}", utf8(&output.stderr));
+    insta::assert_snapshot!("migrate-catalog", utf8(&output.stdout));
     assert!(offline(&[&catalog, "--package", "free"]).status.success());
     let output = offline(&[&catalog, "-o", "json"]);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -80,7 +80,7 @@ fn packages_of_a_catalog_are_blocked_by_the_rules_of_olm_v1() {
     // What is blocked has no manifests.
     let output = offline(&[&catalog, "--package", "own", "-o", "yaml"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-    assert!(text(&output.stderr).contains("error[olmv1-install-mode-missing]"));
+    assert!(utf8(&output.stderr).contains("error[olmv1-install-mode-missing]"));
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn migrate_reports_one_error_for_bad_input() {
     let catalog = catalog.display().to_string();
     // A channel that only another package has blocks the package, and is not the catalog's fault.
     let output = offline(&[&catalog, "--channel", "alpha"]);
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{}", utf8(&output.stderr));
+    let out = utf8(&output.stdout);
     assert!(
         out.contains(
             "b: cannot be moved to OLM v1\n  error[channel-unknown]: the package has no channel `alpha`"
@@ -117,7 +117,7 @@ fn migrate_reports_one_error_for_bad_input() {
         (&[&catalog, "--channel", "nope"], "its channels are alpha, beta"),
     ] {
         let output = offline(arguments);
-        let err = text(&output.stderr);
+        let err = utf8(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {err}");
         assert!(output.stdout.is_empty() && err.lines().count() == 1 && err.contains(expected), "{err}");
     }
@@ -170,7 +170,7 @@ fn migrate_plans_an_installed_operator_and_changes_nothing() {
         let server = cluster(has_v1);
         server.kubeconfig(&kubeconfig);
         let output = migrate(&["gizmo-operator", "-o", "json"], &kubeconfig);
-        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{}", utf8(&output.stderr));
         let found: Value = serde_json::from_slice(&output.stdout).unwrap();
         let blockers = found["plans"][0]["blockers"].as_array().unwrap();
         assert_eq!(blockers.iter().map(|one| &one["reason"]).collect::<Vec<_>>(), expected);
@@ -182,7 +182,7 @@ fn migrate_plans_an_installed_operator_and_changes_nothing() {
     }
     let output = migrate(&["other-operator"], &kubeconfig);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("package `other-operator` is not installed"));
+    assert!(utf8(&output.stderr).contains("package `other-operator` is not installed"));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn crds_that_are_not_checked_are_noted() {
     let kubeconfig = directory.path().join("kubeconfig");
     for (crds, expected) in [(500, false), (501, true)] {
         cluster_with(true, crds).kubeconfig(&kubeconfig);
-        let out = text(&migrate(&["gizmo-operator"], &kubeconfig).stdout);
+        let out = utf8(&migrate(&["gizmo-operator"], &kubeconfig).stdout);
         let note = "  note: only the first 500 of the operator's 501 CRDs are checked\n";
         assert_eq!(out.contains(note), expected, "{out}");
     }
@@ -206,7 +206,7 @@ fn package_name_is_never_taken_for_a_directory() {
     let migrate = |target: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
         command.args(["olm", "migrate", target]).current_dir(directory.path()).env("KUBECONFIG", &kubeconfig);
-        text(&command.output().unwrap().stdout)
+        utf8(&command.output().unwrap().stdout)
     };
     assert!(migrate("gizmo-operator").starts_with("gizmo-operator (gizmo.v1.2.0)"));
     assert!(migrate("./gizmo-operator").starts_with("gizmo-operator (gizmo-operator.v1.2.0)"));

@@ -15,7 +15,7 @@ fn scorecard(bundle: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+fn utf8(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
@@ -55,7 +55,7 @@ fn stock_tests_can_pass_and_fail() {
     );
     let directory = tempfile::tempdir().unwrap();
     let good = scorecard(&bundle(directory.path(), &[DESCRIBED]), &["-o", "json"]);
-    assert!(good.status.success(), "{}", text(&good.stdout));
+    assert!(good.status.success(), "{}", utf8(&good.stdout));
     assert!(states(&good).iter().all(|(_, state)| state == "pass"), "{:?}", states(&good));
     for (edits, name, state) in [
         (&[DESCRIBED, ("[{\"apiVersion\"", "{[{\"apiVersion\"")][..], "basic-check-spec", "fail"),
@@ -98,15 +98,15 @@ fn configuration_of_the_bundle_is_used() {
     .unwrap();
     let all = scorecard(&path, &[]);
     assert_eq!(all.status.code(), Some(1));
-    insta::assert_snapshot!("scorecard-text", text(&all.stdout));
+    insta::assert_snapshot!("scorecard-text", utf8(&all.stdout));
     let xml = scorecard(&path, &["-o", "xunit"]);
-    insta::assert_snapshot!("scorecard-xunit", text(&xml.stdout));
+    insta::assert_snapshot!("scorecard-xunit", utf8(&xml.stdout));
     let listed = scorecard(&path, &["--list", "-l", "suite=own"]);
-    assert!(listed.status.success() && !text(&listed.stdout).contains("Results"), "{}", text(&listed.stdout));
+    assert!(listed.status.success() && !utf8(&listed.stdout).contains("Results"), "{}", utf8(&listed.stdout));
     let none = scorecard(&path, &["-l", "suite=none"]);
-    assert_eq!(text(&none.stdout), "0 tests selected\n");
+    assert_eq!(utf8(&none.stdout), "0 tests selected\n");
     std::fs::write(path.join("tests/scorecard/config.yaml"), "kind: Other\n").unwrap();
     let invalid = scorecard(&path, &[]);
     assert_eq!(invalid.status.code(), Some(2));
-    assert!(text(&invalid.stderr).contains("expected kind `Configuration`"), "{}", text(&invalid.stderr));
+    assert!(utf8(&invalid.stderr).contains("expected kind `Configuration`"), "{}", utf8(&invalid.stderr));
 }

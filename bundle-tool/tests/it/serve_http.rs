@@ -20,7 +20,7 @@ struct Response {
 }
 
 impl Response {
-    fn text(&self) -> &str {
+    fn body_text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 
@@ -83,13 +83,13 @@ fn api_equals_that_of_catalogd() {
     assert_eq!((all.status, all.header("content-type")), (200, "application/jsonl"));
     assert_eq!(all.header("content-length"), all.body.len().to_string());
     assert_eq!((all.header("accept-ranges"), all.header("vary")), ("bytes", "Accept-Encoding"));
-    assert!(all.text().starts_with(PACKAGE) && all.text().ends_with(HEAD), "{}", all.text());
-    assert_eq!(all.text().lines().count(), 4);
+    assert!(all.body_text().starts_with(PACKAGE) && all.body_text().ends_with(HEAD), "{}", all.body_text());
+    assert_eq!(all.body_text().lines().count(), 4);
     assert_eq!(get(port, "/api/v1/all").body, all.body);
 
     // Filters.
     for (query, expected) in [
-        ("", all.text()),
+        ("", all.body_text()),
         ("?schema=olm.package", PACKAGE),
         ("?name=gizmo.v1.1.0", HEAD),
         ("?schema=olm.bundle&package=gizmo&name=gizmo.v1.1.0", HEAD),
@@ -99,7 +99,7 @@ fn api_equals_that_of_catalogd() {
     ] {
         let metas = get(port, &format!("/catalogs/gizmos/api/v1/metas{query}"));
         assert_eq!((metas.status, metas.header("content-type")), (200, "application/jsonl"), "{query}");
-        assert_eq!(metas.text(), expected, "{query}");
+        assert_eq!(metas.body_text(), expected, "{query}");
     }
 
     // Errors.
@@ -112,13 +112,17 @@ fn api_equals_that_of_catalogd() {
         ("GET", "/catalogs/gizmos/api/v2/all", 404, "404 page not found\n"),
     ] {
         let response = send(port, method, path, &[]);
-        assert_eq!((response.status, response.text()), (status, message), "{method} {path}");
+        assert_eq!((response.status, response.body_text()), (status, message), "{method} {path}");
         assert_eq!(response.header("content-type"), "text/plain; charset=utf-8");
         assert_eq!(response.header("x-content-type-options"), "nosniff");
     }
     let invalid = get(port, "/catalogs/Gizmos/api/v1/all");
     assert_eq!(invalid.status, 400);
-    assert!(invalid.text().starts_with("invalid catalog name: a lowercase RFC 1123"), "{}", invalid.text());
+    assert!(
+        invalid.body_text().starts_with("invalid catalog name: a lowercase RFC 1123"),
+        "{}",
+        invalid.body_text()
+    );
 
     // HEAD, conditions, ranges, compression.
     let head = send(port, "HEAD", "/api/v1/all", &[]);
@@ -137,7 +141,7 @@ fn api_equals_that_of_catalogd() {
     assert_eq!((range.status, range.body.as_slice()), (206, &all.body[2..=4]));
     assert_eq!(range.header("content-range"), format!("bytes 2-4/{}", all.body.len()));
     let range = send(port, "GET", "/api/v1/all", &["Range: bytes=99999-"]);
-    assert_eq!((range.status, range.text()), (416, "invalid range: failed to overlap\n"));
+    assert_eq!((range.status, range.body_text()), (416, "invalid range: failed to overlap\n"));
     assert_eq!(range.header("content-range"), format!("bytes */{}", all.body.len()));
     let small = send(port, "GET", "/api/v1/all", &["Accept-Encoding: gzip"]);
     assert_eq!((small.header("content-encoding"), small.body.len()), ("", all.body.len()));
@@ -186,7 +190,7 @@ fn pages_need_no_scripts_and_escape_everything() {
         assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"), "{path}");
         let policy = page.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none'; style-src 'self'") && !policy.contains("script"));
-        let text = page.text();
+        let text = page.body_text();
         assert!(text.contains(expected), "{path}: {text}");
         assert!(
             !text.contains("<script") && !text.contains("javascript:") && !text.contains("style="),
@@ -194,19 +198,27 @@ fn pages_need_no_scripts_and_escape_everything() {
         );
     }
     let package = get(port, "/packages/gizmo");
-    assert!(package.text().contains("&lt;script&gt;alert(1)"), "{}", package.text());
-    assert!(package.text().contains("https:&#x2f;&#x2f;example.com&#x2f;&quot;x"), "{}", package.text());
+    assert!(package.body_text().contains("&lt;script&gt;alert(1)"), "{}", package.body_text());
+    assert!(
+        package.body_text().contains("https:&#x2f;&#x2f;example.com&#x2f;&quot;x"),
+        "{}",
+        package.body_text()
+    );
     let icon = get(port, "/icons/gizmo");
-    assert_eq!((icon.header("content-type"), icon.text()), ("image/svg+xml", "<svg/>"));
+    assert_eq!((icon.header("content-type"), icon.body_text()), ("image/svg+xml", "<svg/>"));
     assert!(icon.header("content-security-policy").contains("sandbox"));
     let graph = get(port, "/packages/gizmo/graph.svg");
     assert_eq!(graph.header("content-type"), "image/svg+xml");
-    assert!(graph.text().starts_with("<svg ") && graph.text().contains("gizmo.v1.1.0"), "{}", graph.text());
+    assert!(
+        graph.body_text().starts_with("<svg ") && graph.body_text().contains("gizmo.v1.1.0"),
+        "{}",
+        graph.body_text()
+    );
     assert!(graph.header("content-security-policy").contains("sandbox"));
     for path in ["/packages/none", "/packages/gizmo/channels/none", "/packages/%3Cscript%3E"] {
         let page = get(port, path);
         assert_eq!(page.status, 404, "{path}");
-        assert!(page.text().contains("The catalog has no") && !page.text().contains("<script"));
+        assert!(page.body_text().contains("The catalog has no") && !page.body_text().contains("<script"));
     }
     for path in ["/icons/none", "/packages/none/graph.svg", "/packages", "/%00", "/../etc/passwd", "//"] {
         assert_eq!(get(port, path).status, 404, "{path}");
@@ -273,7 +285,7 @@ fn calls_and_requests_are_counted() {
     assert_eq!(server.packages(), ["gizmo"]);
     assert_eq!(get(port, "/api/v1/metas?x=1").status, 400);
     assert_eq!(get(port, "/any/other/path").status, 404);
-    assert_eq!(get(port, "/readyz").text(), "ok\n");
+    assert_eq!(get(port, "/readyz").body_text(), "ok\n");
     let metrics = get(port, "/metrics");
     assert_eq!(metrics.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
     for line in [
@@ -284,7 +296,7 @@ fn calls_and_requests_are_counted() {
         "bundle_tool_catalog_bundles 2",
         "bundle_tool_catalog_loads_total 1",
     ] {
-        assert!(metrics.text().lines().any(|found| found == line), "{line}: {}", metrics.text());
+        assert!(metrics.body_text().lines().any(|found| found == line), "{line}: {}", metrics.body_text());
     }
     server.stop();
 }
@@ -313,17 +325,17 @@ fn changed_catalog_is_served_if_it_is_valid() {
     assert_eq!(server.packages(), ["gizmo"]);
     replace(&file, &CATALOG.replace("gizmo", "gadget"));
     eventually(|| server.packages() == ["gadget"]);
-    assert!(get(port, "/api/v1/all").text().contains("gadget.v1.1.0"));
+    assert!(get(port, "/api/v1/all").body_text().contains("gadget.v1.1.0"));
     assert_eq!(get(port, "/packages/gizmo").status, 404);
     // What is invalid is reported, and the last valid state stays.
     replace(&file, &CATALOG.replace("olm.package\n", "olm.packages\n"));
-    eventually(|| get(port, "/metrics").text().contains("bundle_tool_catalog_rejected_total 1"));
+    eventually(|| get(port, "/metrics").body_text().contains("bundle_tool_catalog_rejected_total 1"));
     assert_eq!(server.packages(), ["gadget"]);
     replace(&file, CATALOG);
     eventually(|| server.packages() == ["gizmo"]);
     // So is a directory that stays away.
     fs::rename(dir.path().join("catalog"), dir.path().join("away")).unwrap();
-    eventually(|| get(port, "/metrics").text().contains("bundle_tool_catalog_rejected_total 2"));
+    eventually(|| get(port, "/metrics").body_text().contains("bundle_tool_catalog_rejected_total 2"));
     assert_eq!(server.packages(), ["gizmo"]);
     let text = server.stop();
     assert!(text.contains("the catalog cannot be read; still serving its last state"), "{text}");

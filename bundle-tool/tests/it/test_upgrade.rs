@@ -374,7 +374,8 @@ fn stall() -> ! {
 
 #[test]
 fn cluster_that_does_not_answer_ends_the_test_with_its_timeout() {
-    const EXPECTED: &str = "error: timed out after 1 s, and nothing was created; set a longer --step-timeout\n";
+    const EXPECTED: &str =
+        "error: timed out after 1 s, and nothing was created; set a longer --step-timeout\n";
     let stalls: [fn(&str) -> Option<u16>; 2] = [
         |request| if request == "GET /version" { stall() } else { None },
         |request| if request.ends_with("/gizmo-operator-upgrade-test") { stall() } else { None },

@@ -135,7 +135,8 @@ fn incomplete_lookup_fails() {
     let output = run(dir.path(), &["validate", "bundle", "--online", "--plain-http", "--timeout", "2s"]);
     assert_eq!(output.status.code(), Some(2), "{}", error(&output));
     assert!(
-        error(&output).contains("timed out after 2 s, and not all images were looked up; set a longer --timeout"),
+        error(&output)
+            .contains("timed out after 2 s, and not all images were looked up; set a longer --timeout"),
         "{}",
         error(&output)
     );

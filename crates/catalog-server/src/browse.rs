@@ -26,7 +26,7 @@ impl Catalog {
         let details = |number: u32| {
             let row = self.row(Table::Channels, number)?;
             Ok(Channel {
-                name: self.text(row, channel::NAME)?.to_owned(),
+                name: self.string(row, channel::NAME)?.to_owned(),
                 head: self.entry_name(row.word(channel::HEAD))?.to_owned(),
                 entries: row.word(channel::ENTRIES + 1) as usize,
                 deprecation: self.message_of(row, channel::DEPRECATION)?,
@@ -35,7 +35,7 @@ impl Catalog {
         let channels = first..first.saturating_add(row.word(package::CHANNELS + 1));
         Ok(Some(Package {
             name: name.to_owned(),
-            default_channel: self.text(row, package::DEFAULT)?.to_owned(),
+            default_channel: self.string(row, package::DEFAULT)?.to_owned(),
             description: self.description(row)?,
             has_icon: row.word(package::ICON) != u32::MAX,
             deprecation: self.message_of(row, package::DEPRECATION)?,
@@ -60,12 +60,12 @@ impl Catalog {
             let row = self.row(Table::Entries, number)?;
             let bundle = self.row(Table::Bundles, row.word(entry::BUNDLE))?;
             Ok(Entry {
-                name: self.text(bundle, bundle::NAME)?.to_owned(),
-                is_head: self.text(bundle, bundle::NAME)? == head,
-                version: self.text(bundle, bundle::VERSION)?.to_owned(),
-                replaces: self.text(row, entry::REPLACES)?.to_owned(),
+                name: self.string(bundle, bundle::NAME)?.to_owned(),
+                is_head: self.string(bundle, bundle::NAME)? == head,
+                version: self.string(bundle, bundle::VERSION)?.to_owned(),
+                replaces: self.string(row, entry::REPLACES)?.to_owned(),
                 skips: self.skips(row).map(|skip| skip.map(str::to_owned)).collect::<Result<_>>()?,
-                skip_range: self.text(row, entry::SKIP_RANGE)?.to_owned(),
+                skip_range: self.string(row, entry::SKIP_RANGE)?.to_owned(),
                 deprecation: self.message_of(bundle, bundle::DEPRECATION)?,
             })
         };

@@ -8,7 +8,7 @@
 
 use serde_json::Value as Json;
 
-use super::fields::{get, text};
+use super::fields::{get, string};
 use kube_yaml::go_json::{push_string, reencoded};
 
 /// How a field is written.
@@ -125,7 +125,12 @@ pub(crate) fn parts(name: &str, version: &str, metadata: &Json, related_images: 
         write(Some(images), &RELATED_IMAGES, &mut object.out);
     }
     object.out.push_str(r#"},"status":{"cleanup":{}}}"#);
-    Parts { before, between, after: object.out, needs_description: text(metadata, "description").is_empty() }
+    Parts {
+        before,
+        between,
+        after: object.out,
+        needs_description: string(metadata, "description").is_empty(),
+    }
 }
 
 /// Appends the package's description.

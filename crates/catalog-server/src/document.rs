@@ -11,7 +11,7 @@ use prost::Message as _;
 use serde_json::Value as Json;
 
 use super::csv::{self, Parts};
-use super::fields::{get, text};
+use super::fields::{get, string};
 use super::proto::{GroupVersionKind, Property, Struct};
 use kube_yaml::go_json::{compact, reencoded};
 use olm_catalog::validate::base64_data;
@@ -98,7 +98,7 @@ pub(crate) struct Custom {
 }
 
 fn owned(object: &Json, name: &str) -> String {
-    text(object, name).to_owned()
+    string(object, name).to_owned()
 }
 
 fn items<'a>(object: &'a Json, name: &str) -> &'a [Json] {
@@ -107,7 +107,7 @@ fn items<'a>(object: &'a Json, name: &str) -> &'a [Json] {
 
 /// Reads a document.
 pub(crate) fn read(root: &Json) -> Document {
-    let schema = text(root, "schema");
+    let schema = string(root, "schema");
     match schema {
         "olm.package" => Document::Package(Package {
             name: owned(root, "name"),
@@ -173,7 +173,7 @@ fn gvk(value: &Json) -> GroupVersionKind {
 }
 
 fn bundle(root: &Json) -> Bundle {
-    let name = text(root, "name");
+    let name = string(root, "name");
     let mut bundle = Bundle {
         package: owned(root, "package"),
         name: name.to_owned(),
@@ -188,7 +188,7 @@ fn bundle(root: &Json) -> Bundle {
     };
     let mut metadata = None;
     for property in items(root, "properties") {
-        let (r#type, value) = (text(property, "type"), get(property, "value").unwrap_or(&Json::Null));
+        let (r#type, value) = (string(property, "type"), get(property, "value").unwrap_or(&Json::Null));
         match r#type {
             "olm.package" => bundle.version = owned(value, "version"),
             "olm.gvk" => bundle.provided.push(gvk(value)),
@@ -198,8 +198,8 @@ fn bundle(root: &Json) -> Bundle {
                 bundle.dependencies.push(Property { r#type: "olm.gvk".to_owned(), value });
             }
             "olm.package.required" => {
-                let name = Json::from(text(value, "packageName"));
-                let range = Json::from(text(value, "versionRange"));
+                let name = Json::from(string(value, "packageName"));
+                let range = Json::from(string(value, "versionRange"));
                 let value = format!(
                     r#"{{"packageName":{},"version":{}}}"#,
                     reencoded(&name, false),

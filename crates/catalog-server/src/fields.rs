@@ -11,6 +11,6 @@ pub(crate) fn get<'a>(object: &'a Json, name: &str) -> Option<&'a Json> {
 }
 
 /// Returns the string in a field, empty where there is none.
-pub(crate) fn text<'a>(object: &'a Json, name: &str) -> &'a str {
+pub(crate) fn string<'a>(object: &'a Json, name: &str) -> &'a str {
     get(object, name).and_then(Json::as_str).unwrap_or_default()
 }

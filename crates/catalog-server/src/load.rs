@@ -177,7 +177,7 @@ fn documents(root: &Path, purpose: Option<Purpose>, wants_lines: bool) -> Result
         let prepared = match &document.content {
             Ok(parsed) if is_valid => {
                 let json = parsed.tree.root().to_json();
-                let line = wants_lines.then(|| Line::of(&json));
+                let line = wants_lines.then(|| Line::new(&json));
                 let prepared = purpose.map(|purpose| index::prepare(document::read(&json), purpose));
                 Some((prepared, line))
             }

@@ -58,8 +58,8 @@ impl Metrics {
         self.rejected.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns all of it as text.
-    pub(crate) fn text(&self) -> String {
+    /// Returns all of it in the text format of Prometheus.
+    pub(crate) fn to_prometheus(&self) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.
         let family = |name: &str, kind: &str, help: &str, out: &mut String| {

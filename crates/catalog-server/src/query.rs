@@ -112,12 +112,12 @@ impl Catalog {
         Ok(self.index.tables().row(table, number)?)
     }
 
-    pub(crate) fn text(&self, row: Row<'_>, column: usize) -> Result<&str> {
-        Ok(self.index.tables().text(row, column)?)
+    pub(crate) fn string(&self, row: Row<'_>, column: usize) -> Result<&str> {
+        Ok(self.index.tables().string(row, column)?)
     }
 
     pub(crate) fn deprecation(&self, row: Row<'_>, column: usize) -> Result<Option<Deprecation>> {
-        let message = self.index.tables().optional_text(row, column)?;
+        let message = self.index.tables().optional_string(row, column)?;
         Ok(message.map(|message| Deprecation { message: message.to_owned() }))
     }
 
@@ -130,19 +130,19 @@ impl Catalog {
     /// Returns the names of the packages.
     pub fn packages(&self) -> impl Iterator<Item = Result<&str>> + use<'_> {
         (0..self.index.tables().count(Table::Packages))
-            .map(|number| self.text(self.row(Table::Packages, number)?, package::NAME))
+            .map(|number| self.string(self.row(Table::Packages, number)?, package::NAME))
     }
 
     pub(crate) fn find_package(&self, name: &str) -> Result<Option<Row<'_>>> {
         let tables = self.index.tables();
-        let name_of = |number| tables.text(tables.row(Table::Packages, number)?, package::NAME);
+        let name_of = |number| tables.string(tables.row(Table::Packages, number)?, package::NAME);
         let found = find((0, tables.count(Table::Packages)), name, name_of)?;
         found.map(|number| self.row(Table::Packages, number)).transpose()
     }
 
     pub(crate) fn find_channel(&self, package: Row<'_>, name: &str) -> Result<Option<Row<'_>>> {
         let tables = self.index.tables();
-        let name_of = |number| tables.text(tables.row(Table::Channels, number)?, channel::NAME);
+        let name_of = |number| tables.string(tables.row(Table::Channels, number)?, channel::NAME);
         let range = (package.word(package::CHANNELS), package.word(package::CHANNELS + 1));
         let found = find(range, name, name_of)?;
         found.map(|number| self.row(Table::Channels, number)).transpose()
@@ -156,13 +156,13 @@ impl Catalog {
 
     pub(crate) fn entry_name(&self, entry: u32) -> Result<&str> {
         let bundle = self.row(Table::Entries, entry)?.word(entry::BUNDLE);
-        self.text(self.row(Table::Bundles, bundle)?, bundle::NAME)
+        self.string(self.row(Table::Bundles, bundle)?, bundle::NAME)
     }
 
     pub(crate) fn skips(&self, entry: Row<'_>) -> impl Iterator<Item = Result<&str>> + use<'_> {
         let first = entry.word(entry::SKIPS);
         (first..first.saturating_add(entry.word(entry::SKIPS + 1)))
-            .map(|number| self.text(self.row(Table::Skips, number)?, 0))
+            .map(|number| self.string(self.row(Table::Skips, number)?, 0))
     }
 
     fn channel_of(&self, package: &str, channel: &str) -> Result<Row<'_>> {
@@ -191,16 +191,16 @@ impl Catalog {
         let channel = |number: u32| {
             let row = self.row(Table::Channels, number)?;
             Ok(Channel {
-                name: self.text(row, channel::NAME)?.to_owned(),
+                name: self.string(row, channel::NAME)?.to_owned(),
                 csv_name: self.entry_name(row.word(channel::HEAD))?.to_owned(),
                 deprecation: self.deprecation(row, channel::DEPRECATION)?,
             })
         };
         let channels = first..first.saturating_add(row.word(package::CHANNELS + 1));
         Ok(Package {
-            name: self.text(row, package::NAME)?.to_owned(),
+            name: self.string(row, package::NAME)?.to_owned(),
             channels: channels.map(channel).collect::<Result<_>>()?,
-            default_channel_name: self.text(row, package::DEFAULT)?.to_owned(),
+            default_channel_name: self.string(row, package::DEFAULT)?.to_owned(),
             deprecation: self.deprecation(row, package::DEPRECATION)?,
         })
     }
@@ -215,7 +215,7 @@ impl Catalog {
         let Some(entry) =
             find((row.word(channel::ENTRIES), row.word(channel::ENTRIES + 1)), name, |number| {
                 let bundle = tables.row(Table::Entries, number)?.word(entry::BUNDLE);
-                tables.text(tables.row(Table::Bundles, bundle)?, bundle::NAME)
+                tables.string(tables.row(Table::Bundles, bundle)?, bundle::NAME)
             })?
         else {
             return Err(QueryError::NotFound(format!(
@@ -247,7 +247,7 @@ impl Catalog {
         }
         for number in Self::entries(self.channel_of(package, channel)?) {
             let row = self.row(Table::Entries, number)?;
-            let replaces = self.text(row, entry::REPLACES)? == name;
+            let replaces = self.string(row, entry::REPLACES)? == name;
             if replaces || self.any_skip(row, name)? {
                 return self.message(number, Form::Whole);
             }
@@ -271,9 +271,9 @@ impl Catalog {
         let package = self.row(Table::Packages, channel.word(channel::PACKAGE))?;
         let bundle = self.row(Table::Bundles, entry.word(entry::BUNDLE))?;
         Ok(ChannelEntry {
-            package_name: self.text(package, package::NAME)?.to_owned(),
-            channel_name: self.text(channel, channel::NAME)?.to_owned(),
-            bundle_name: self.text(bundle, bundle::NAME)?.to_owned(),
+            package_name: self.string(package, package::NAME)?.to_owned(),
+            channel_name: self.string(channel, channel::NAME)?.to_owned(),
+            bundle_name: self.string(bundle, bundle::NAME)?.to_owned(),
             replaces: replaces.to_owned(),
         })
     }
@@ -286,7 +286,7 @@ impl Catalog {
         let mut found = Vec::new();
         for number in 0..self.index.tables().count(Table::Entries) {
             let row = self.row(Table::Entries, number)?;
-            let replaces = self.text(row, entry::REPLACES)?;
+            let replaces = self.string(row, entry::REPLACES)?;
             if replaces == name {
                 found.push(self.edge(row, replaces)?);
                 continue;
@@ -309,9 +309,9 @@ impl Catalog {
         let first = bundle.word(bundle::APIS);
         for number in first..first.saturating_add(bundle.word(bundle::APIS + 1)) {
             let row = self.row(Table::Apis, number)?;
-            let is_same = self.text(row, 0)? == api.group
-                && self.text(row, 2)? == api.version
-                && self.text(row, 4)? == api.kind;
+            let is_same = self.string(row, 0)? == api.group
+                && self.string(row, 2)? == api.version
+                && self.string(row, 4)? == api.kind;
             if is_same {
                 return Ok(true);
             }
@@ -323,7 +323,7 @@ impl Catalog {
     /// are not in the channel.
     fn push_edges(&self, number: u32, all_skips: bool, found: &mut Vec<ChannelEntry>) -> Result<()> {
         let row = self.row(Table::Entries, number)?;
-        let replaces = self.text(row, entry::REPLACES)?;
+        let replaces = self.string(row, entry::REPLACES)?;
         found.push(self.edge(row, replaces)?);
         let channel = self.row(Table::Channels, row.word(entry::CHANNEL))?;
         for skip in self.skips(row) {
@@ -340,7 +340,7 @@ impl Catalog {
         let range = (channel.word(channel::ENTRIES), channel.word(channel::ENTRIES + 1));
         let found = find(range, name, |number| {
             let bundle = tables.row(Table::Entries, number)?.word(entry::BUNDLE);
-            tables.text(tables.row(Table::Bundles, bundle)?, bundle::NAME)
+            tables.string(tables.row(Table::Bundles, bundle)?, bundle::NAME)
         })?;
         Ok(found.is_some())
     }
@@ -392,7 +392,7 @@ impl Catalog {
             }
             is_provided = true;
             let package = self.row(Table::Packages, row.word(channel::PACKAGE))?;
-            if self.text(package, package::DEFAULT)? == self.text(row, channel::NAME)? {
+            if self.string(package, package::DEFAULT)? == self.string(row, channel::NAME)? {
                 return self.message(head, Form::Whole);
             }
         }
@@ -423,7 +423,7 @@ impl Catalog {
         let mut found = Vec::new();
         for number in 0..self.index.tables().count(Table::Custom) {
             let row = self.row(Table::Custom, number)?;
-            if self.text(row, custom::SCHEMA)? == schema && self.text(row, custom::PACKAGE)? == package {
+            if self.string(row, custom::SCHEMA)? == schema && self.string(row, custom::PACKAGE)? == package {
                 found.push(row.word(custom::MESSAGE));
             }
         }
@@ -451,9 +451,9 @@ impl Catalog {
                 push_field(tag, text.as_bytes(), out);
             }
         };
-        text(1, self.text(bundle, bundle::NAME)?, &mut out);
-        text(2, self.text(package, package::NAME)?, &mut out);
-        text(3, self.text(channel, channel::NAME)?, &mut out);
+        text(1, self.string(bundle, bundle::NAME)?, &mut out);
+        text(2, self.string(package, package::NAME)?, &mut out);
+        text(3, self.string(channel, channel::NAME)?, &mut out);
         if form == Form::Whole || bundle.word(bundle::HAS_IMAGE) == 0 {
             self.push_csv(bundle, package, &mut out)?;
         }
@@ -461,10 +461,10 @@ impl Catalog {
         let (fixed, rest) =
             small.split_at_checked(bundle.word(bundle::FIXED) as usize).ok_or_else(damaged)?;
         out.extend_from_slice(fixed);
-        text(10, self.text(entry, entry::SKIP_RANGE)?, &mut out);
+        text(10, self.string(entry, entry::SKIP_RANGE)?, &mut out);
         out.extend_from_slice(rest);
         if form == Form::Listed {
-            text(13, self.text(entry, entry::REPLACES)?, &mut out);
+            text(13, self.string(entry, entry::REPLACES)?, &mut out);
             for skip in self.skips(entry) {
                 push_field(14, skip?.as_bytes(), &mut out);
             }
@@ -528,7 +528,7 @@ impl Catalog {
     pub(crate) fn icon(&self, package: Row<'_>) -> Result<Option<(Vec<u8>, &str)>> {
         match package.word(package::ICON) {
             u32::MAX => Ok(None),
-            blob => Ok(Some((self.index.blob(blob)?, self.text(package, package::MEDIA_TYPE)?))),
+            blob => Ok(Some((self.index.blob(blob)?, self.string(package, package::MEDIA_TYPE)?))),
         }
     }
 }

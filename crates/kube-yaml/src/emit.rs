@@ -176,11 +176,11 @@ impl Emitter {
             self.indent(indent);
             let simple = key.len() <= SIMPLE_KEY && !key.contains(is_break);
             if simple {
-                self.text(key, indent + 2, true);
+                self.string(key, indent + 2, true);
                 self.indicator(":", false, false);
             } else {
                 self.indicator("?", true, true);
-                self.text(key, indent + 2, false);
+                self.string(key, indent + 2, false);
                 self.indent(indent);
                 self.indicator(":", true, true);
             }
@@ -216,13 +216,13 @@ impl Emitter {
             Json::Bool(true) => self.plain("true", indent, false),
             Json::Bool(false) => self.plain("false", indent, false),
             Json::Number(number) => self.plain(&number_text(number), indent, false),
-            Json::String(text) => self.text(text, indent, key),
+            Json::String(text) => self.string(text, indent, key),
             Json::Array(_) => self.indicator("[]", true, false),
             Json::Object(_) => self.indicator("{}", true, false),
         }
     }
 
-    fn text(&mut self, text: &str, indent: usize, key: bool) {
+    fn string(&mut self, text: &str, indent: usize, key: bool) {
         match choose(text, key) {
             Style::Plain => self.plain(text, indent, !key),
             Style::Single => self.single(text, indent, !key),

@@ -92,7 +92,7 @@ impl Stream<'_> {
                         range: index(event.start_mark)..index(event.end_mark),
                         has_lines: event.end_mark.line > event.start_mark.line,
                     };
-                    self.document.text(tag.as_deref(), anchor, &text)?
+                    self.document.scalar_node(tag.as_deref(), anchor, &text)?
                 }
                 EventData::Alias { anchor } => self.document.alias(&anchor, place)?,
                 EventData::SequenceStart { anchor, .. } => {

@@ -212,13 +212,13 @@ impl<'t> Document<'t> {
 
     /// Adds a scalar without tag and anchor.
     pub(crate) fn add_text(&mut self, text: &Text<'_>) -> Result<(), SyntaxError> {
-        let node = self.text(None, None, text)?;
+        let node = self.scalar_node(None, None, text)?;
         self.add(node);
         Ok(())
     }
 
     /// Returns the node of a scalar.
-    pub(crate) fn text(
+    pub(crate) fn scalar_node(
         &mut self,
         tag: Option<&str>,
         anchor: Option<String>,

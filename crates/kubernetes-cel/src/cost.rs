@@ -208,7 +208,7 @@ impl<'a> Coster<'a> {
         }
         match (overload, args) {
             ("logical_or" | "logical_and", [_, _]) => {
-                CallCost::of(Range::new(costs[0].min, costs[0].plus(costs[1]).max))
+                CallCost::new(Range::new(costs[0].min, costs[0].plus(costs[1]).max))
             }
             ("conditional", [_, yes, no]) => {
                 let size = or_unknown(yes.size).union(or_unknown(no.size));
@@ -227,7 +227,7 @@ impl<'a> Coster<'a> {
                 sum(CallCost::sized(cost, size))
             }
             _ => sum(cost_functions::standard(&self.context, overload, target, args)
-                .unwrap_or(CallCost::of(Range::exactly(1)))),
+                .unwrap_or(CallCost::new(Range::exactly(1)))),
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct CallCost {
 }
 
 impl CallCost {
-    pub(crate) const fn of(cost: Range) -> Self {
+    pub(crate) const fn new(cost: Range) -> Self {
         Self { cost, size: None }
     }
 
@@ -113,7 +113,7 @@ pub(crate) fn library<'a>(
             [left, right],
         ) => {
             let factor = if overload == "list_sets_equivalent_list" { 2.0 } else { 1.0 };
-            Some(CallCost::of(size(left).times(size(right)).scaled(factor).plus(NOMINAL)))
+            Some(CallCost::new(size(left).times(size(right)).scaled(factor).plus(NOMINAL)))
         }
         ("list_slice", Some(list), [start, end]) => {
             let start = literal_int(context, start, 0);
@@ -171,13 +171,13 @@ pub(crate) fn kubernetes<'a>(
 ) -> Option<CallCost> {
     let size = |argument: &Argument<'a>| estimate(context, argument);
     let traversal = |size: Range| size.scaled(TRAVERSAL);
-    let nominal = Some(CallCost::of(NOMINAL));
+    let nominal = Some(CallCost::new(NOMINAL));
     match (function, target, args) {
-        ("check", ..) => Some(CallCost::of(AUTHORIZATION)),
+        ("check", ..) => Some(CallCost::new(AUTHORIZATION)),
         ("fieldSelector" | "labelSelector", _, [selector]) => {
             let length = size(selector);
             let requirements = length.scaled(0.5).scaled(REQUIREMENT);
-            Some(CallCost::of(Range::exactly(LIST_COST).plus(traversal(length)).plus(requirements)))
+            Some(CallCost::new(Range::exactly(LIST_COST).plus(traversal(length)).plus(requirements)))
         }
         ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", Some(list), _) => {
             let cost = match parameter(context, list.ty) {
@@ -190,7 +190,7 @@ pub(crate) fn kubernetes<'a>(
                 }
                 None => traversal(size(list)),
             };
-            Some(CallCost::of(cost))
+            Some(CallCost::new(cost))
         }
         ("url", _, [text]) if context.server.since(OWN_EQUALITY) => {
             Some(CallCost::sized(traversal(size(text)), size(text)))
@@ -235,8 +235,8 @@ pub(crate) fn kubernetes<'a>(
             "url" | "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" | "semver" | "isSemver",
             _,
             [text, ..],
-        ) => Some(CallCost::of(traversal(size(text)))),
-        ("ip.isCanonical", _, [text, ..]) => Some(CallCost::of(size(text).scaled(2.0 * TRAVERSAL))),
+        ) => Some(CallCost::new(traversal(size(text)))),
+        ("ip.isCanonical", _, [text, ..]) => Some(CallCost::new(size(text).scaled(2.0 * TRAVERSAL))),
         (
             "serviceAccount"
             | "path"
@@ -283,17 +283,17 @@ pub(crate) fn kubernetes<'a>(
             if overload == "cidr_contains_ip_string" {
                 cost = cost.plus(traversal(size(other)));
             }
-            Some(CallCost::of(cost))
+            Some(CallCost::new(cost))
         }
         ("containsCIDR", _, [other, ..]) => {
             let mut cost = traversal(ADDRESS.plus(ADDRESS)).plus(traversal(ADDRESS)).plus(NOMINAL);
             if overload == "cidr_contains_cidr_string" {
                 cost = cost.plus(traversal(size(other)));
             }
-            Some(CallCost::of(cost))
+            Some(CallCost::new(cost))
         }
         ("validate", _, [text, ..]) => {
-            Some(CallCost::of(traversal(size(text)).scaled(FORMAT_PATTERN * REGEX)))
+            Some(CallCost::new(traversal(size(text)).scaled(FORMAT_PATTERN * REGEX)))
         }
         ("_==_", _, [left, right]) => equality(context, left, right),
         _ => None,
@@ -319,7 +319,7 @@ fn equality(context: &Context<'_>, left: &Argument<'_>, right: &Argument<'_>) ->
         Data::Message(name) if name.starts_with("kubernetes.") => NOMINAL,
         _ => return None,
     };
-    Some(CallCost::of(cost))
+    Some(CallCost::new(cost))
 }
 
 /// Maximum length of a string after `replace`.
@@ -375,7 +375,7 @@ fn element_size<'a>(context: &Context<'a>, list: &Argument<'a>) -> Range {
 
 /// The cost of matching a text with a pattern.
 fn matching(text: Range, pattern: Range) -> CallCost {
-    CallCost::of(text.plus(NOMINAL).scaled(TRAVERSAL).times(pattern.scaled(REGEX)))
+    CallCost::new(text.plus(NOMINAL).scaled(TRAVERSAL).times(pattern.scaled(REGEX)))
 }
 
 /// The functions of cel-go's standard library that do not cost one.
@@ -387,7 +387,7 @@ pub(crate) fn standard(
 ) -> Option<CallCost> {
     let size = |argument: &Argument<'_>| or_unknown(argument.size);
     Some(match (overload, target, args) {
-        ("string_format", Some(target), _) => CallCost::of(size(target).scaled(TRAVERSAL)),
+        ("string_format", Some(target), _) => CallCost::new(size(target).scaled(TRAVERSAL)),
         ("string_to_bytes", _, [text]) => {
             let length = size(text);
             CallCost::sized(length.scaled(TRAVERSAL), Range::new(length.min, length.max.wrapping_mul(4)))
@@ -402,15 +402,15 @@ pub(crate) fn standard(
             CallCost::sized(length.scaled(TRAVERSAL), quoted)
         }
         ("starts_with_string" | "ends_with_string", _, [affix]) => {
-            CallCost::of(size(affix).scaled(TRAVERSAL))
+            CallCost::new(size(affix).scaled(TRAVERSAL))
         }
-        ("in_list", _, [_, list]) => CallCost::of(size(list).scaled(1.0)),
+        ("in_list", _, [_, list]) => CallCost::new(size(list).scaled(1.0)),
         ("matches_string", Some(text), [pattern]) => matching(size(text), size(pattern)),
         ("matches", None, [text, pattern]) if context.server.since(GLOBAL_MATCHES) => {
             matching(size(text), size(pattern))
         }
         ("contains_string", Some(target), [part]) => {
-            CallCost::of(size(target).scaled(TRAVERSAL).times(size(part).scaled(TRAVERSAL)))
+            CallCost::new(size(target).scaled(TRAVERSAL).times(size(part).scaled(TRAVERSAL)))
         }
         (
             "less_string"
@@ -427,7 +427,7 @@ pub(crate) fn standard(
             [left, right],
         ) => {
             let max = size(left).max.min(size(right).max);
-            CallCost::of(Range::new(u64::from(max > 0), max).scaled(TRAVERSAL))
+            CallCost::new(Range::new(u64::from(max > 0), max).scaled(TRAVERSAL))
         }
         _ => return None,
     })

@@ -124,14 +124,14 @@ impl<'s> Parser<'s, '_> {
         self.accept(kind).ok_or_else(|| self.unexpected(token, what))
     }
 
-    fn text(&self, token: Token) -> &'s str {
+    fn text_of(&self, token: Token) -> &'s str {
         &self.source[token.start as usize..token.end as usize]
     }
 
     fn unexpected(&self, token: Token, wanted: &str) -> Fault {
         let found = match token.kind {
             Kind::End => "the end of the expression".to_owned(),
-            _ => format!("`{}`", self.text(token)),
+            _ => format!("`{}`", self.text_of(token)),
         };
         Fault::new(token.start, format!("syntax error: expected {wanted}, found {found}"))
     }
@@ -313,7 +313,7 @@ impl<'s> Parser<'s, '_> {
         let dot = self.next();
         let optional = self.optional()?;
         let name = self.field_name()?;
-        let field = self.text(name).trim_matches('`');
+        let field = self.text_of(name).trim_matches('`');
         if optional {
             let height = Self::above(dot.start, left.height)?;
             let literal = self.node(name.start, Expr::Literal(Literal::String(field.to_owned())));
@@ -384,7 +384,7 @@ impl<'s> Parser<'s, '_> {
             self.next();
         }
         let token = self.next();
-        let text = self.text(token);
+        let text = self.text_of(token);
         let out_of_range =
             |what: &str| Fault::new(first.start, format!("`{text}` is out of range for {what}"));
         let value = match token.kind {
@@ -412,7 +412,7 @@ impl<'s> Parser<'s, '_> {
             return self.message(dot.is_some());
         }
         let token = self.next();
-        let text = self.text(token);
+        let text = self.text_of(token);
         if RESERVED.contains(&text) {
             return Err(Fault::new(token.start, format!("reserved word `{text}` cannot be used as a name")));
         }
@@ -443,7 +443,7 @@ impl<'s> Parser<'s, '_> {
         let mut name = String::from(if dot { "." } else { "" });
         loop {
             let part = self.expect(Kind::Ident, "a type name")?;
-            name.push_str(self.text(part));
+            name.push_str(self.text_of(part));
             if self.accept(Kind::Dot).is_none() {
                 break;
             }
@@ -459,7 +459,7 @@ impl<'s> Parser<'s, '_> {
             let value = self.expr()?;
             height = height.max(value.height);
             fields.push(FieldInit {
-                name: self.text(field).trim_matches('`'),
+                name: self.text_of(field).trim_matches('`'),
                 value: value.id,
                 optional,
                 at: colon.start,

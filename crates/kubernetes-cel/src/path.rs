@@ -73,7 +73,7 @@ impl<'a> Path<'a> {
 mod tests {
     use super::Path;
 
-    fn text(path: &Path<'_>) -> String {
+    fn dotted(path: &Path<'_>) -> String {
         let mut out = path.first().unwrap_or_default().to_owned();
         path.walk(|step| {
             out.push('.');
@@ -87,11 +87,11 @@ mod tests {
     fn paths_share_memory_as_go_slices_do() {
         let three = Path::variable("self").append("a").append("b");
         let c = three.append("c");
-        assert_eq!(text(&c), "self.a.b.c");
+        assert_eq!(dotted(&c), "self.a.b.c");
         let d = three.append("d");
-        assert_eq!(text(&d), "self.a.b.d");
-        assert_eq!(text(&c), "self.a.b.d", "both share the fourth element");
+        assert_eq!(dotted(&d), "self.a.b.d");
+        assert_eq!(dotted(&c), "self.a.b.d", "both share the fourth element");
         let own = three.copied("e");
-        assert_eq!((text(&own), text(&d)), ("self.a.b.e".to_owned(), "self.a.b.d".to_owned()));
+        assert_eq!((dotted(&own), dotted(&d)), ("self.a.b.e".to_owned(), "self.a.b.d".to_owned()));
     }
 }

@@ -31,7 +31,7 @@ const SCHEMA: &str = r#"{
     }
 }"#;
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+fn string_field<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -50,8 +50,8 @@ fn flag(value: &Value, key: &str) -> bool {
 fn schema(value: &Value) -> Schema<'_> {
     let properties = value.get("properties").and_then(Value::as_object);
     Schema {
-        kind: text(value, "type"),
-        format: text(value, "format"),
+        kind: string_field(value, "type"),
+        format: string_field(value, "format"),
         int_or_string: flag(value, "x-kubernetes-int-or-string"),
         embedded_resource: flag(value, "x-kubernetes-embedded-resource"),
         list_type: value.get("x-kubernetes-list-type").and_then(Value::as_str),
@@ -78,11 +78,11 @@ fn schema(value: &Value) -> Schema<'_> {
 
 fn rule(value: &Value) -> Rule<'_> {
     Rule {
-        rule: text(value, "rule"),
-        message: text(value, "message"),
-        message_expression: text(value, "messageExpression"),
+        rule: string_field(value, "rule"),
+        message: string_field(value, "message"),
+        message_expression: string_field(value, "messageExpression"),
         reason: value.get("reason").and_then(Value::as_str),
-        field_path: text(value, "fieldPath"),
+        field_path: string_field(value, "fieldPath"),
         optional_old_self: value.get("optionalOldSelf").and_then(Value::as_bool),
     }
 }

@@ -137,14 +137,14 @@ impl Described {
         let links = spec.get("links").and_then(Json::as_array).into_iter().flatten();
         let keywords = spec.get("keywords").and_then(Json::as_array).into_iter().flatten();
         Self {
-            display_name: text(spec, "/displayName").to_owned(),
-            provider: text(spec, "/provider/name").to_owned(),
-            short: text(annotations, "/description").to_owned(),
-            description: text(spec, "/description").to_owned(),
+            display_name: string_at(spec, "/displayName").to_owned(),
+            provider: string_at(spec, "/provider/name").to_owned(),
+            short: string_at(annotations, "/description").to_owned(),
+            description: string_at(spec, "/description").to_owned(),
             keywords: keywords.filter_map(Json::as_str).map(str::to_owned).collect(),
             // Other schemes could run scripts.
             links: links
-                .map(|link| (text(link, "/name").to_owned(), text(link, "/url").to_owned()))
+                .map(|link| (string_at(link, "/name").to_owned(), string_at(link, "/url").to_owned()))
                 .filter(|(_, url)| url.starts_with("https://") || url.starts_with("http://"))
                 .collect(),
         }
@@ -155,17 +155,21 @@ impl Head {
     /// Reads a blob of the schema `olm.bundle`.
     #[must_use]
     pub fn of_blob(blob: &Json) -> Self {
-        let mut head = Self { image: text(blob, "/image").to_owned(), ..Self::default() };
+        let mut head = Self { image: string_at(blob, "/image").to_owned(), ..Self::default() };
         let mut csv = None;
         for property in blob.get("properties").and_then(Json::as_array).into_iter().flatten() {
             let value = property.get("value").unwrap_or(&Json::Null);
-            match text(property, "/type") {
-                "olm.package" => text(value, "/version").clone_into(&mut head.version),
+            match string_at(property, "/type") {
+                "olm.package" => string_at(value, "/version").clone_into(&mut head.version),
                 "olm.gvk" => {
-                    head.apis.push(api(text(value, "/kind"), text(value, "/group"), text(value, "/version")));
+                    head.apis.push(api(
+                        string_at(value, "/kind"),
+                        string_at(value, "/group"),
+                        string_at(value, "/version"),
+                    ));
                 }
                 "olm.csv.metadata" => head.described = Described::of_metadata(value),
-                "olm.bundle.object" if csv.is_none() => csv = csv_in(text(value, "/data")),
+                "olm.bundle.object" if csv.is_none() => csv = csv_in(string_at(value, "/data")),
                 _ => {}
             }
         }
@@ -180,7 +184,7 @@ impl Head {
 fn csv_in(data: &str) -> Option<Json> {
     let parsed = kube_yaml::parse(&STANDARD.decode(data).ok()?);
     let object = parsed.documents.first()?.root().to_json();
-    (text(&object, "/kind") == "ClusterServiceVersion").then_some(object)
+    (string_at(&object, "/kind") == "ClusterServiceVersion").then_some(object)
 }
 
 /// Returns an API as it is shown.
@@ -299,6 +303,6 @@ pub fn sort(entries: &mut [Entry]) {
     });
 }
 
-fn text<'j>(json: &'j Json, pointer: &str) -> &'j str {
+fn string_at<'j>(json: &'j Json, pointer: &str) -> &'j str {
     json.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
 }

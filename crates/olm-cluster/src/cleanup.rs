@@ -127,7 +127,7 @@ pub fn plan(snapshot: &Snapshot, package: &str, namespace: &str, options: Option
     }
     // With OLM v1, the extension takes what it has installed with it, the CRDs included.
     let (extensions, elsewhere): (Vec<_>, Vec<_>) = snapshot
-        .of(kinds::CLUSTER_EXTENSION)
+        .objects(kinds::CLUSTER_EXTENSION)
         .iter()
         .filter(|one| is_ours(one, package))
         .partition(|one| string(one, "/spec/namespace") == namespace);
@@ -135,7 +135,7 @@ pub fn plan(snapshot: &Snapshot, package: &str, namespace: &str, options: Option
     let catalog = catalog_name(package);
     // An installation that was interrupted may have left a catalog without an extension.
     if elsewhere.is_empty() && !snapshot.unreadable.contains_key(kinds::CLUSTER_EXTENSION.kind) {
-        let catalogs = snapshot.of(kinds::CLUSTER_CATALOG).iter();
+        let catalogs = snapshot.objects(kinds::CLUSTER_CATALOG).iter();
         let ours = catalogs.filter(|one| name_of(one) == catalog && is_ours(one, package));
         plan.rest.extend(ours.map(|one| item(kinds::CLUSTER_CATALOG, one)));
     }

@@ -371,7 +371,7 @@ impl Cluster {
         );
         let request =
             request.map_err(|error| Error::Response { action: action.clone(), reason: chain(&error) })?;
-        let (status, text) = self.text(request, &action).await?;
+        let (status, text) = self.send_for_text(request, &action).await?;
         Ok(Applied { object: parse(&text, &action)?, is_new: status == StatusCode::CREATED })
     }
 
@@ -451,7 +451,7 @@ impl Cluster {
         for previous in ["", "&previous=true"] {
             let request = http_get(&format!("{path}{previous}"))
                 .map_err(|reason| Error::Response { action: action.clone(), reason })?;
-            match self.text(request, &action).await {
+            match self.send_for_text(request, &action).await {
                 Ok((_, text)) if !text.trim().is_empty() => return Ok(text),
                 Ok(_) => {}
                 Err(error) => last = error,
@@ -475,7 +475,7 @@ impl Cluster {
         let path = format!("{path}/{pod}/log?container={container}&limitBytes={limit}");
         let action = format!("read the log of pod `{pod}`");
         let request = http_get(&path).map_err(|reason| Error::Response { action: action.clone(), reason })?;
-        self.text(request, &action).await.map(|(_, text)| text)
+        self.send_for_text(request, &action).await.map(|(_, text)| text)
     }
 
     async fn send_request(
@@ -489,12 +489,12 @@ impl Cluster {
     }
 
     async fn send(&self, request: http::Request<Vec<u8>>, action: &str) -> Result<Value, Error> {
-        let (_, text) = self.text(request, action).await?;
+        let (_, text) = self.send_for_text(request, action).await?;
         parse(&text, action)
     }
 
     /// Sends a request and returns the status and the text of the response, which has limits in bytes and time.
-    async fn text(
+    async fn send_for_text(
         &self,
         mut request: http::Request<Vec<u8>>,
         action: &str,
@@ -714,7 +714,7 @@ mod tests {
         assert_eq!(cluster.list(POD, None, &Select::default()).await.unwrap_err().to_string(), expected);
         assert_eq!(cluster.list_metadata(POD).await.unwrap_err().to_string(), expected);
         let snapshot = cluster.snapshot(&[(POD, None, Select::default())]).await.unwrap();
-        assert_eq!(snapshot.of(POD).len(), 1);
+        assert_eq!(snapshot.objects(POD).len(), 1);
         assert_eq!(snapshot.unread(&[POD]), Some(expected));
     }
 

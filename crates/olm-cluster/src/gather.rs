@@ -48,7 +48,8 @@ pub async fn cluster(cluster: &Cluster, namespace: Option<&str>) -> Result<Snaps
 
 /// Adds the pods of the catalogs in other namespaces that the subscriptions of a namespace refer to.
 async fn catalog_pods(cluster: &Cluster, namespace: &str, snapshot: &mut Snapshot) -> Result<(), Error> {
-    let sources = snapshot.of(kinds::SUBSCRIPTION).iter().map(|one| string(one, "/spec/sourceNamespace"));
+    let sources =
+        snapshot.objects(kinds::SUBSCRIPTION).iter().map(|one| string(one, "/spec/sourceNamespace"));
     let elsewhere: BTreeSet<String> =
         sources.filter(|one| !one.is_empty() && *one != namespace).map(str::to_owned).collect();
     let catalogs = Select { labels: super::manifests::CATALOG_LABEL, fields: "" };
@@ -80,7 +81,7 @@ impl Scheduling {
     /// # Errors
     /// The API server does not respond.
     pub(crate) async fn add(&mut self, cluster: &Cluster, snapshot: &mut Snapshot) -> Result<(), Error> {
-        let pods = snapshot.of(kinds::POD).iter().filter(|pod| is_unschedulable(pod));
+        let pods = snapshot.objects(kinds::POD).iter().filter(|pod| is_unschedulable(pod));
         let namespaces: BTreeSet<String> = pods.map(|pod| namespace_of(pod).to_owned()).collect();
         let namespaces: BTreeSet<String> = namespaces.into_iter().take(MAX_NAMESPACES).collect();
         if namespaces.is_empty() {
@@ -118,7 +119,7 @@ async fn scale_ups(cluster: &Cluster, namespaces: &BTreeSet<String>) -> Result<V
         .flat_map(|namespace| fields.iter().map(move |fields| (namespace, fields)))
         .map(|(namespace, fields)| (kinds::EVENT, Some(namespace.as_str()), Select { labels: "", fields }))
         .collect();
-    Ok(cluster.snapshot(&reads).await?.of(kinds::EVENT).to_vec())
+    Ok(cluster.snapshot(&reads).await?.objects(kinds::EVENT).to_vec())
 }
 
 /// Returns CRDs that are being deleted and cannot be, with the objects that block them. CRDs that could not be read, or were
@@ -132,7 +133,7 @@ pub async fn stuck_crds(
     snapshot: &mut Snapshot,
 ) -> Result<Vec<Diagnosis>, Error> {
     let owned: BTreeSet<&str> = snapshot
-        .of(kinds::CSV)
+        .objects(kinds::CSV)
         .iter()
         .flat_map(|csv| list(csv, "/spec/customresourcedefinitions/owned"))
         .map(|one| string(one, "/name"))
@@ -232,7 +233,7 @@ pub async fn instances(cluster: &Cluster, crd: &Value, limit: u32) -> Result<Fir
 #[must_use]
 pub fn summary(snapshot: &Snapshot, scope: &Scope) -> Vec<String> {
     let subscriptions = snapshot
-        .of(kinds::SUBSCRIPTION)
+        .objects(kinds::SUBSCRIPTION)
         .iter()
         .filter(|one| scope.package.as_deref().is_none_or(|package| package == string(one, "/spec/name")))
         .map(|one| {
@@ -243,7 +244,7 @@ pub fn summary(snapshot: &Snapshot, scope: &Scope) -> Vec<String> {
             let what = if installed.is_empty() { "no CSV" } else { installed };
             format!("{}: {what} is {phase}", object_of(kinds::SUBSCRIPTION, one))
         });
-    let extensions = snapshot.of(kinds::CLUSTER_EXTENSION).iter().filter(|one| v1::covers(scope, one));
+    let extensions = snapshot.objects(kinds::CLUSTER_EXTENSION).iter().filter(|one| v1::covers(scope, one));
     subscriptions.chain(extensions.map(v1::summary)).collect()
 }
 

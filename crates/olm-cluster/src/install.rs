@@ -186,7 +186,7 @@ impl<'c> Installation<'c> {
         stage: Stage,
         report: &mut dyn FnMut(Report),
     ) -> Result<Value, Error> {
-        let Some(kind) = Kind::of(object) else { return Ok(Value::Null) };
+        let Some(kind) = Kind::of_object(object) else { return Ok(Value::Null) };
         let apply = async || self.cluster.apply(kind, object, Write::Stored).await;
         let applied = repeated(self.deadline, stage, report, apply).await?;
         self.changes.record(kind, object, applied.is_new);
@@ -205,7 +205,7 @@ impl<'c> Installation<'c> {
             "name": name_of(owner), "uid": string(owner, "/metadata/uid"),
         }]}});
         for object in served {
-            let Some(kind) = Kind::of(object).filter(|kind| kind.namespaced) else { continue };
+            let Some(kind) = Kind::of_object(object).filter(|kind| kind.namespaced) else { continue };
             let merge =
                 async || self.cluster.merge(kind, namespace_of(object), name_of(object), &patch).await;
             repeated(self.deadline, Stage::Catalog, report, merge).await?;
@@ -337,7 +337,7 @@ pub(crate) async fn repeated<T>(
 /// # Errors
 /// The API server rejects one.
 pub async fn dry_run(cluster: &Cluster, objects: &[Value]) -> Result<Vec<Value>, Error> {
-    let writes = objects.iter().filter_map(|object| Some((Kind::of(object)?, object)));
+    let writes = objects.iter().filter_map(|object| Some((Kind::of_object(object)?, object)));
     futures::future::try_join_all(writes.map(|(kind, object)| async move {
         cluster.apply(kind, object, Write::DryRun).await.map(|applied| applied.object)
     }))

@@ -86,7 +86,7 @@ kinds! {
 impl Kind {
     /// Returns the kind of an object, if it is in the table.
     #[must_use]
-    pub fn of(object: &Value) -> Option<Self> {
+    pub fn of_object(object: &Value) -> Option<Self> {
         let kind = object["kind"].as_str()?;
         let api_version = object["apiVersion"].as_str()?;
         ALL.iter().copied().find(|one| one.kind == kind && one.api_version == api_version)
@@ -115,7 +115,10 @@ mod tests {
         assert_eq!(POD.path(Some("a")), "/api/v1/namespaces/a/pods");
         assert_eq!(NAMESPACE.path(Some("a")), "/api/v1/namespaces");
         assert_eq!(CSV.path(None), "/apis/operators.coreos.com/v1alpha1/clusterserviceversions");
-        assert_eq!(Kind::of(&json!({"apiVersion": "apps/v1", "kind": "Deployment"})), Some(DEPLOYMENT));
-        assert_eq!(Kind::of(&json!({"apiVersion": "apps/v2", "kind": "Deployment"})), None);
+        assert_eq!(
+            Kind::of_object(&json!({"apiVersion": "apps/v1", "kind": "Deployment"})),
+            Some(DEPLOYMENT)
+        );
+        assert_eq!(Kind::of_object(&json!({"apiVersion": "apps/v2", "kind": "Deployment"})), None);
     }
 }

@@ -288,7 +288,8 @@ pub fn catalog_name(package: &str) -> String {
 /// Returns the image with opm that OLM unpacks bundles with: an argument of its catalog-operator.
 #[must_use]
 pub fn opm_image(snapshot: &Snapshot) -> Option<String> {
-    let operator = snapshot.of(kinds::DEPLOYMENT).iter().find(|one| name_of(one) == "catalog-operator")?;
+    let operator =
+        snapshot.objects(kinds::DEPLOYMENT).iter().find(|one| name_of(one) == "catalog-operator")?;
     let container = list(operator, "/spec/template/spec/containers").first()?;
     let arguments: Vec<&str> = strings(container, "/command").chain(strings(container, "/args")).collect();
     let is_flag = |text: &str| text.trim_start_matches('-') == "opmImage";

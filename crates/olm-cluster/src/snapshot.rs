@@ -31,7 +31,7 @@ impl Snapshot {
 
     /// Adds an object of a known kind, or the items of a list; returns how many objects were added.
     pub fn add(&mut self, object: Value) -> usize {
-        if let Some(kind) = Kind::of(&object) {
+        if let Some(kind) = Kind::of_object(&object) {
             self.extend(kind, [object]);
             return 1;
         }
@@ -46,19 +46,19 @@ impl Snapshot {
 
     /// Returns the objects of a kind.
     #[must_use]
-    pub fn of(&self, kind: Kind) -> &[Value] {
+    pub fn objects(&self, kind: Kind) -> &[Value] {
         self.objects.get(kind.kind).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the objects of a kind in a namespace.
     pub fn within<'s>(&'s self, kind: Kind, namespace: &str) -> impl Iterator<Item = &'s Value> {
-        self.of(kind).iter().filter(move |object| namespace_of(object) == namespace)
+        self.objects(kind).iter().filter(move |object| namespace_of(object) == namespace)
     }
 
     /// Returns an object.
     #[must_use]
     pub fn get(&self, kind: Kind, namespace: &str, name: &str) -> Option<&Value> {
-        self.of(kind)
+        self.objects(kind)
             .iter()
             .find(|object| name_of(object) == name && (!kind.namespaced || namespace_of(object) == namespace))
     }
@@ -100,7 +100,7 @@ impl Snapshot {
 
     /// Returns the events about an object.
     pub fn events<'s>(&'s self, kind: Kind, object: &Value) -> impl Iterator<Item = &'s Value> {
-        self.of(super::kinds::EVENT).iter().filter(move |event| {
+        self.objects(super::kinds::EVENT).iter().filter(move |event| {
             let about = &event["involvedObject"];
             about["kind"] == kind.kind
                 && string(about, "/name") == name_of(object)

@@ -51,7 +51,7 @@ pub enum StoredVersions {
 }
 
 impl StoredVersions {
-    fn of(&self, crd: &Json) -> Vec<String> {
+    fn of_crd(&self, crd: &Json) -> Vec<String> {
         let stored = match self {
             Self::Storage => Vec::new(),
             Self::OfCrds(crds) => {
@@ -65,7 +65,7 @@ impl StoredVersions {
 /// Returns what breaks from one CRD to another of the same name, sorted.
 #[must_use]
 pub fn compare_crds(old: &Json, new: &Json, options: &Options) -> Vec<Change> {
-    let stored = options.stored_versions.of(old);
+    let stored = options.stored_versions.of_crd(old);
     let mut breaking = crd::changes(old, new, &stored, options.strict);
     if !options.strict {
         crd::keep_relevant(&mut breaking);

@@ -80,18 +80,21 @@ fn changed(before: &Outcome, after: Outcome) -> Option<String> {
     after.rejected.or_else(|| dropped.map(|field| format!("{field} is dropped")))
 }
 
-fn text<'j>(json: &'j Json, pointer: &str) -> &'j str {
+fn string_at<'j>(json: &'j Json, pointer: &str) -> &'j str {
     json.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
 }
 
 fn version_of(object: &Json) -> &str {
-    text(object, "/apiVersion").rsplit('/').next().unwrap_or_default()
+    string_at(object, "/apiVersion").rsplit('/').next().unwrap_or_default()
 }
 
 /// Returns what an object is called in messages.
 fn name(object: &Json) -> String {
-    let (kind, namespace, name) =
-        (text(object, "/kind"), text(object, "/metadata/namespace"), text(object, "/metadata/name"));
+    let (kind, namespace, name) = (
+        string_at(object, "/kind"),
+        string_at(object, "/metadata/namespace"),
+        string_at(object, "/metadata/name"),
+    );
     let separator = if namespace.is_empty() { "" } else { "/" };
     format!("{kind} `{namespace}{separator}{name}`")
 }

@@ -127,7 +127,7 @@ impl Annotations {
 
     /// Returns the file. What the user added to the `previous` one is kept, with comments.
     pub(crate) fn yaml(&self, previous: Option<&[u8]>) -> String {
-        let kept = Kept::of(previous.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default());
+        let kept = Kept::parse(previous.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default());
         let mut out = String::from("annotations:\n");
         let mut section = |heading: &str, entries: &[(&'static str, String)]| {
             if entries.is_empty() {
@@ -178,7 +178,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let mut kept = Self::default();
         let mut comments = Vec::new();
         // Whether the current lines belong to an annotation that is not ours.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::error::Error;
 use super::input::{self, Collected, Item};
-use super::json::{entries, map_mut, text};
+use super::json::{entries, map_mut, string_at};
 use super::merge;
 use super::options::{Options, Origin};
 use super::report::{GenerateReport, ObjectOutcome};
@@ -138,7 +138,7 @@ pub(crate) fn choose(
 
 /// Returns the fields that catalogs show and a CSV does not have.
 pub(crate) fn missing(csv: &Json) -> Vec<&'static str> {
-    let has_text = |keys: &[&str]| !text(csv, keys).trim().is_empty();
+    let has_text = |keys: &[&str]| !string_at(csv, keys).trim().is_empty();
     let has_items = |keys: &[&str]| !super::json::items(csv, keys).is_empty();
     [
         ("spec.description", has_text(&["spec", "description"])),
@@ -255,7 +255,7 @@ pub(crate) fn annotation<'j>(csv: &'j Json, key: &str) -> &'j str {
 
 /// The name of a CSV.
 pub(crate) fn name(csv: &Json) -> &str {
-    text(csv, &["metadata", "name"])
+    string_at(csv, &["metadata", "name"])
 }
 
 #[cfg(test)]

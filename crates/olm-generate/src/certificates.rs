@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value as Json;
 
 use super::input::{Collected, Item};
-use super::json::{dig, items, text};
+use super::json::{dig, items, string_at};
 use super::report::GenerateReport;
 
 /// Where OLM mounts the certificate of webhooks in all containers of a Deployment.
@@ -32,7 +32,8 @@ impl<'c> Certificates<'c> {
                 && item.kind() == "Certificate"
                 && item.api_version().starts_with("cert-manager.io/")
         });
-        let by_secret = certificates.map(|item| (text(&item.json, &["spec", "secretName"]), item)).collect();
+        let by_secret =
+            certificates.map(|item| (string_at(&item.json, &["spec", "secretName"]), item)).collect();
         Self { by_secret, replaced: BTreeSet::new() }
     }
 
@@ -54,7 +55,7 @@ impl<'c> Certificates<'c> {
         let title = report.title(deployment.source);
         let mut removed = BTreeSet::new();
         for volume in items(pod, &["volumes"]) {
-            let name = text(volume, &["name"]);
+            let name = string_at(volume, &["name"]);
             for (secret, is_optional, is_whole) in secrets(volume) {
                 let Some(certificate) = self.by_secret.get(secret) else { continue };
                 let paths = mount_paths(pod, name);
@@ -97,7 +98,7 @@ impl<'c> Certificates<'c> {
         if removed.is_empty() {
             return;
         }
-        let is_removed = |item: &Json| removed.contains(text(item, &["name"]));
+        let is_removed = |item: &Json| removed.contains(string_at(item, &["name"]));
         remove_items(pod, "volumes", is_removed);
         for containers in ["containers", "initContainers"] {
             for container in pod.get_mut(containers).and_then(Json::as_array_mut).into_iter().flatten() {
@@ -111,10 +112,10 @@ impl<'c> Certificates<'c> {
 fn secrets(volume: &Json) -> impl Iterator<Item = (&str, bool, bool)> {
     let is_optional = |source: &Json| dig(source, &["optional"]) == &Json::Bool(true);
     let secret = dig(volume, &["secret"]);
-    let own = (text(secret, &["secretName"]), is_optional(secret), items(secret, &["items"]).is_empty());
+    let own = (string_at(secret, &["secretName"]), is_optional(secret), items(secret, &["items"]).is_empty());
     let projected = items(volume, &["projected", "sources"]).iter().map(move |source| {
         let secret = dig(source, &["secret"]);
-        (text(secret, &["name"]), is_optional(secret), false)
+        (string_at(secret, &["name"]), is_optional(secret), false)
     });
     std::iter::once(own).chain(projected).filter(|(name, ..)| !name.is_empty())
 }
@@ -125,8 +126,8 @@ fn mount_paths<'j>(pod: &'j Json, volume: &str) -> Vec<&'j str> {
         .iter()
         .flat_map(|containers| items(pod, &[containers]))
         .flat_map(|container| items(container, &["volumeMounts"]))
-        .filter(|mount| text(mount, &["name"]) == volume)
-        .map(|mount| text(mount, &["mountPath"]))
+        .filter(|mount| string_at(mount, &["name"]) == volume)
+        .map(|mount| string_at(mount, &["mountPath"]))
         .collect()
 }
 

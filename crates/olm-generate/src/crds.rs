@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value as Json, json};
 
 use super::input::{Collected, Item};
-use super::json::{dig, items, text};
+use super::json::{dig, items, string_at};
 use super::report::{GenerateReport, ObjectOutcome};
 
 /// One served version of a definition.
@@ -25,15 +25,15 @@ pub(crate) fn served(collected: &Collected) -> Vec<ServedVersion<'_>> {
 
 fn versions(definition: &Item) -> Vec<ServedVersion<'_>> {
     let of = |version| ServedVersion {
-        group: text(&definition.json, &["spec", "group"]),
-        kind: text(&definition.json, &["spec", "names", "kind"]),
+        group: string_at(&definition.json, &["spec", "group"]),
+        kind: string_at(&definition.json, &["spec", "names", "kind"]),
         name: definition.name(),
         version,
     };
     let versions = items(&definition.json, &["spec", "versions"]);
     if versions.is_empty() {
         // v1beta1 may name its only version so.
-        return match text(&definition.json, &["spec", "version"]) {
+        return match string_at(&definition.json, &["spec", "version"]) {
             "" => Vec::new(),
             version => vec![of(version)],
         };
@@ -41,7 +41,7 @@ fn versions(definition: &Item) -> Vec<ServedVersion<'_>> {
     versions
         .iter()
         .filter(|version| dig(version, &["served"]) == &Json::Bool(true))
-        .map(|version| of(text(version, &["name"])))
+        .map(|version| of(string_at(version, &["name"])))
         .collect()
 }
 
@@ -50,9 +50,9 @@ pub(crate) fn owned(collected: &Collected, base: &Json, report: &mut GenerateRep
     let described = items(base, &["spec", "customresourcedefinitions", "owned"]);
     let key = |entry: &Json| {
         [
-            text(entry, &["name"]).to_owned(),
-            text(entry, &["version"]).to_owned(),
-            text(entry, &["kind"]).to_owned(),
+            string_at(entry, &["name"]).to_owned(),
+            string_at(entry, &["version"]).to_owned(),
+            string_at(entry, &["kind"]).to_owned(),
         ]
     };
     let by_key: HashMap<[String; 3], &Json> = described.iter().map(|entry| (key(entry), entry)).collect();

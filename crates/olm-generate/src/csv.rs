@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::certificates::Certificates;
 use super::error::Error;
 use super::input::{Collected, Item};
-use super::json::{dig, items, map_mut, set, text};
+use super::json::{dig, items, map_mut, set, string_at};
 use super::objects::MAX_FILE_SIZE;
 use super::options::{Destination, Options, Origin, Upgrade};
 use super::rbac::Rbac;
@@ -87,7 +87,7 @@ pub(crate) fn build(
         }
         set(spec, "relatedImages", Json::Array(images));
         let serving: BTreeSet<&str> =
-            webhooks.iter().map(|webhook| text(webhook, &["deploymentName"])).collect();
+            webhooks.iter().map(|webhook| string_at(webhook, &["deploymentName"])).collect();
         install(spec, collected, rbac, &serving, certificates, report);
         set(spec, "webhookdefinitions", Json::Array(webhooks));
     }
@@ -103,7 +103,7 @@ pub(crate) fn build(
 fn operator_image(collected: &Collected) -> &str {
     let deployment = collected.deployments.first().map_or(&Json::Null, |deployment| &deployment.json);
     let container = items(deployment, &["spec", "template", "spec", "containers"]).first();
-    container.map_or("", |container| text(container, &["image"]))
+    container.map_or("", |container| string_at(container, &["image"]))
 }
 
 /// Returns the version, and where it comes from.
@@ -118,7 +118,7 @@ fn version(
     if let Some(version) = &options.version {
         return Ok((version.clone(), Origin::Option));
     }
-    let version = text(csv, &["spec", "version"]);
+    let version = string_at(csv, &["spec", "version"]);
     if matches!(version, "" | PLACEHOLDER) {
         return Ok(match &options.fallback_version {
             Some(version) => (version.clone(), Origin::Fallback),
@@ -144,7 +144,7 @@ fn install(
     certificates: &mut Certificates<'_>,
     report: &mut GenerateReport,
 ) {
-    let strategy = text(spec.get("install").unwrap_or(&Json::Null), &["strategy"]);
+    let strategy = string_at(spec.get("install").unwrap_or(&Json::Null), &["strategy"]);
     if !matches!(strategy, "" | "deployment") {
         report.warn_at(
             None,
@@ -182,7 +182,7 @@ fn install(
 fn warn_of_lost_entries(install: &Json, collected: &Collected, rbac: &Rbac<'_>, report: &mut GenerateReport) {
     let deployments: BTreeSet<&str> = collected.deployments.iter().map(Item::name).collect();
     for deployment in items(install, &["spec", "deployments"]) {
-        let name = text(deployment, &["name"]);
+        let name = string_at(deployment, &["name"]);
         if !deployments.contains(name) {
             let name = name.escape_debug();
             report.warn_at(
@@ -195,10 +195,10 @@ fn warn_of_lost_entries(install: &Json, collected: &Collected, rbac: &Rbac<'_>, 
         [("permissions", &rbac.permissions), ("clusterPermissions", &rbac.cluster_permissions)]
     {
         for entry in items(install, &["spec", field]) {
-            let account = text(entry, &["serviceAccountName"]);
+            let account = string_at(entry, &["serviceAccountName"]);
             let rules: Vec<&Json> = generated
                 .iter()
-                .filter(|entry| text(entry, &["serviceAccountName"]) == account)
+                .filter(|entry| string_at(entry, &["serviceAccountName"]) == account)
                 .flat_map(|entry| items(entry, &["rules"]))
                 .collect();
             let lost = items(entry, &["rules"]).iter().filter(|rule| !rules.contains(rule)).count();
@@ -224,7 +224,7 @@ fn watching_targets(spec: &Json) -> Json {
     for container in containers.into_iter().flatten() {
         let variables = container.get_mut("env").and_then(Json::as_array_mut);
         for variable in variables.into_iter().flatten() {
-            if text(variable, &["name"]) == "WATCH_NAMESPACE" {
+            if string_at(variable, &["name"]) == "WATCH_NAMESPACE" {
                 *variable = json!({
                     "name": "WATCH_NAMESPACE",
                     "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['olm.targetNamespaces']"}},

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::base::display_name;
 use super::input::Item;
-use super::json::{dig, entries, items, text};
+use super::json::{dig, entries, items, string_at};
 
 const UI: &str = "urn:alm:descriptor:com.tectonic.ui:";
 /// The beginning of the description that kube-rs gives to a type that it derives from the spec's, whose own description
@@ -43,7 +43,7 @@ pub(crate) fn summaries(definition: &Item) -> Vec<Json> {
 
 /// Returns the entries of `owned` for all served versions of a CRD.
 pub(crate) fn owned(definition: &Item) -> Vec<Json> {
-    let kind = text(&definition.json, &["spec", "names", "kind"]);
+    let kind = string_at(&definition.json, &["spec", "names", "kind"]);
     let shared = dig(&definition.json, &["spec", "validation", "openAPIV3Schema"]);
     let served = items(&definition.json, &["spec", "versions"])
         .iter()
@@ -55,11 +55,11 @@ pub(crate) fn owned(definition: &Item) -> Vec<Json> {
             let mut entry = Map::new();
             entry.insert("kind".to_owned(), kind.into());
             entry.insert("name".to_owned(), definition.name().into());
-            entry.insert("version".to_owned(), text(version, &["name"]).into());
+            entry.insert("version".to_owned(), string_at(version, &["name"]).into());
             entry.insert("displayName".to_owned(), display_name(kind).into());
-            let description = match text(schema, &["description"]) {
+            let description = match string_at(schema, &["description"]) {
                 generated if generated.starts_with(GENERATED) => {
-                    text(schema, &["properties", "spec", "description"])
+                    string_at(schema, &["properties", "spec", "description"])
                 }
                 description => description,
             };
@@ -84,7 +84,7 @@ fn descriptors(schema: &Json, status: bool) -> Vec<Json> {
         list.clear();
         walk(schema, "", 1, status, &mut list);
     }
-    list.sort_by(|a, b| text(a, &["path"]).cmp(text(b, &["path"])));
+    list.sort_by(|a, b| string_at(a, &["path"]).cmp(string_at(b, &["path"])));
     list
 }
 
@@ -97,12 +97,12 @@ fn walk(schema: &Json, prefix: &str, depth: usize, status: bool, list: &mut Vec<
             walk(property, &format!("{path}."), depth - 1, status, list);
             continue;
         }
-        let title = text(property, &["title"]);
+        let title = string_at(property, &["title"]);
         let mut descriptor = json!({
             "path": path,
             "displayName": if title.is_empty() { display_name(name) } else { title.to_owned() },
         });
-        let description = text(property, &["description"]);
+        let description = string_at(property, &["description"]);
         if !description.is_empty() {
             descriptor["description"] = description.into();
         }
@@ -114,7 +114,7 @@ fn walk(schema: &Json, prefix: &str, depth: usize, status: bool, list: &mut Vec<
 }
 
 fn spec_widgets(name: &str, schema: &Json) -> Vec<String> {
-    let kind = text(schema, &["type"]);
+    let kind = string_at(schema, &["type"]);
     let lower = name.to_lowercase();
     let has = |field: &str| {
         entries(schema, &["properties"]).is_some_and(|properties| properties.contains_key(field))
@@ -163,7 +163,7 @@ fn spec_widgets(name: &str, schema: &Json) -> Vec<String> {
 
 fn status_widgets(name: &str, schema: &Json) -> Vec<String> {
     let item = dig(schema, &["items", "properties"]);
-    match (name, text(schema, &["type"])) {
+    match (name, string_at(schema, &["type"])) {
         ("conditions", "array") if item.get("type").is_some() && item.get("status").is_some() => {
             vec!["urn:alm:descriptor:io.kubernetes.conditions".to_owned()]
         }
@@ -204,7 +204,7 @@ mod tests {
                     })
                     .map(|(_, widget)| widget)
                     .collect();
-                (text(descriptor, &["path"]).to_owned(), widgets.join(" "))
+                (string_at(descriptor, &["path"]).to_owned(), widgets.join(" "))
             })
             .collect();
         let wanted = [

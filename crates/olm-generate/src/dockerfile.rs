@@ -13,7 +13,7 @@ const SDK_TEST_LABELS: &str = "# Labels for testing.";
 const SDK_COPIES: &str = "# Copy files to locations specified by labels.";
 
 /// The file; lines that a person added to the `previous` one are kept.
-pub(crate) fn text(annotations: &Annotations, directory: &str, previous: Option<&str>) -> String {
+pub(crate) fn render(annotations: &Annotations, directory: &str, previous: Option<&str>) -> String {
     let directory = directory.trim_end_matches('/');
     let from = |name: &str| {
         if directory.is_empty() || directory == "." { name.to_owned() } else { format!("{directory}/{name}") }
@@ -25,7 +25,7 @@ pub(crate) fn text(annotations: &Annotations, directory: &str, previous: Option<
     if !annotations.tests.is_empty() {
         copies.push(format!("COPY {} /tests/scorecard/", from("tests/scorecard")));
     }
-    let kept = Kept::of(previous.unwrap_or_default(), annotations);
+    let kept = Kept::parse(previous.unwrap_or_default(), annotations);
     let mut lines = vec![kept.from.unwrap_or("FROM scratch").to_owned(), String::new()];
     let label = |key: &str, value: &str| format!("LABEL {key}={}", written(value));
     if annotations.is_of_sdk {
@@ -57,7 +57,7 @@ struct Kept<'t> {
 }
 
 impl<'t> Kept<'t> {
-    fn of(text: &'t str, annotations: &Annotations) -> Self {
+    fn parse(text: &'t str, annotations: &Annotations) -> Self {
         let mut kept = Self { from: None, lines: Vec::new() };
         let ours: HashSet<&str> = annotations.all().map(|(name, _)| name).collect();
         for line in text.lines().map(str::trim_end) {

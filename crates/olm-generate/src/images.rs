@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::base;
 use super::input::{Collected, Item};
-use super::json::{items, text};
+use super::json::{items, string_at};
 use super::options::Rewrite;
 use super::related_images::is_image;
 use super::report::GenerateReport;
@@ -101,9 +101,9 @@ fn each(collected: &mut Collected, base: &mut Item, look: &mut impl FnMut(&mut S
                 at(container.get_mut("image"));
                 let variables = container.get_mut("env").and_then(Json::as_array_mut);
                 for variable in variables.into_iter().flatten() {
-                    let name = text(variable, &["name"]);
+                    let name = string_at(variable, &["name"]);
                     let named = name.starts_with("RELATED_IMAGE_") || name.ends_with("_IMAGE");
-                    if named && is_image(text(variable, &["value"])) {
+                    if named && is_image(string_at(variable, &["value"])) {
                         at(variable.get_mut("value"));
                     }
                 }
@@ -126,7 +126,7 @@ pub(crate) fn platforms(collected: &Collected, known: &BTreeMap<String, Vec<Stri
     let mut common: Option<BTreeSet<String>> = None;
     for deployment in &collected.deployments {
         for container in items(&deployment.json, &["spec", "template", "spec", "containers"]) {
-            let here = known.get(text(container, &["image"])).filter(|platforms| !platforms.is_empty());
+            let here = known.get(string_at(container, &["image"])).filter(|platforms| !platforms.is_empty());
             let Some(here) = here else { return BTreeSet::new() };
             let here: BTreeSet<String> = here.iter().cloned().collect();
             common = Some(common.map_or_else(|| here.clone(), |common| &common & &here));

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::error::Error;
 use super::go_types::{self, Change, GoStruct};
-use super::json::text;
+use super::json::string_at;
 use super::report::{GenerateReport, ObjectOutcome, SourceLocation, SourceObject};
 use kube_yaml::{Kind, Value};
 use olm_model::Document;
@@ -23,19 +23,19 @@ pub(crate) struct Item {
 
 impl Item {
     pub(crate) fn name(&self) -> &str {
-        text(&self.json, &["metadata", "name"])
+        string_at(&self.json, &["metadata", "name"])
     }
 
     pub(crate) fn namespace(&self) -> &str {
-        text(&self.json, &["metadata", "namespace"])
+        string_at(&self.json, &["metadata", "namespace"])
     }
 
     pub(crate) fn kind(&self) -> &str {
-        text(&self.json, &["kind"])
+        string_at(&self.json, &["kind"])
     }
 
     pub(crate) fn api_version(&self) -> &str {
-        text(&self.json, &["apiVersion"])
+        string_at(&self.json, &["apiVersion"])
     }
 }
 

@@ -8,7 +8,7 @@ pub(crate) fn dig<'j>(json: &'j Json, keys: &[&str]) -> &'j Json {
 }
 
 /// The text that a chain of keys leads to; empty where there is none.
-pub(crate) fn text<'j>(json: &'j Json, keys: &[&str]) -> &'j str {
+pub(crate) fn string_at<'j>(json: &'j Json, keys: &[&str]) -> &'j str {
     dig(json, keys).as_str().unwrap_or_default()
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Value as Json, json};
 
 use super::error::Error;
-use super::json::{items, map_mut, text};
+use super::json::{items, map_mut, string_at};
 use super::project::{Icon, Project};
 use super::report::{GenerateReport, ObjectOutcome};
 use super::{base as bases, descriptors, input, merge};
@@ -104,7 +104,7 @@ fn owned_keys(csv: &Json) -> HashSet<[String; 3]> {
 }
 
 fn owned_key(entry: &Json) -> [String; 3] {
-    ["name", "version", "kind"].map(|key| text(entry, &[key]).to_owned())
+    ["name", "version", "kind"].map(|key| string_at(entry, &[key]).to_owned())
 }
 
 #[cfg(test)]

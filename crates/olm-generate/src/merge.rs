@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::json::text;
+use super::json::string_at;
 
 /// The fields that identify the items of a list. Lists of other items are one value.
 const IDENTITIES: [&[&str]; 4] = [&["path"], &["name", "version", "kind"], &["type"], &["name"]];
@@ -119,7 +119,7 @@ fn identity(item: &Json) -> Option<Vec<&str>> {
     IDENTITIES
         .iter()
         .find(|keys| keys.iter().all(|key| item.get(key).is_some_and(Json::is_string)))
-        .map(|keys| keys.iter().map(|key| text(item, &[key])).collect())
+        .map(|keys| keys.iter().map(|key| string_at(item, &[key])).collect())
 }
 
 /// Indexes the items of a list by their identity; of several with the same, the first.

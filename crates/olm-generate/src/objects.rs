@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::certificates::Certificates;
 use super::error::Error;
 use super::input::{Collected, Item};
-use super::json::{entries, text};
+use super::json::{entries, string_at};
 use super::rbac::Rbac;
 use super::report::{GenerateReport, ObjectOutcome};
 use kube_yaml::emit_within;
@@ -46,8 +46,8 @@ pub(crate) fn files(
     let mut files = Files { is_of_sdk, ..Files::default() };
     for definition in collected.definitions() {
         let (group, plural) = (
-            text(&definition.json, &["spec", "group"]),
-            text(&definition.json, &["spec", "names", "plural"]),
+            string_at(&definition.json, &["spec", "group"]),
+            string_at(&definition.json, &["spec", "names", "plural"]),
         );
         let name = if group.is_empty() || plural.is_empty() {
             file_name(definition)
@@ -175,7 +175,7 @@ impl Files {
 /// Source: `GetManifestObjects` in `internal/cmd/operator-sdk/generate/internal/manifests.go` of operator-sdk v1.42, with the types of
 /// k8s.io/api 0.33.
 fn add_unset_fields(json: &mut Json) {
-    let status = match (text(json, &["apiVersion"]), text(json, &["kind"])) {
+    let status = match (string_at(json, &["apiVersion"]), string_at(json, &["kind"])) {
         (_, "CustomResourceDefinition") => Some(serde_json::json!({
             "acceptedNames": { "kind": "", "plural": "" },
             "conditions": null,

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::error::Error;
 use super::input::{Collected, Item};
-use super::json::{dig, entries, items, text};
+use super::json::{dig, entries, items, string_at};
 use super::report::{GenerateReport, ObjectOutcome};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -103,7 +103,7 @@ impl<'c: 'a, 'a> Bindings<'c, 'a> {
             "ClusterRole" => self.cluster_roles.contains_key(name),
             _ => false,
         };
-        let bound = Bound::of(binding, &self.accounts, known);
+        let bound = Bound::new(binding, &self.accounts, known);
         warn_of_subjects(binding, &self.accounts, &bound, self.collected, report);
         if bound.ours {
             if let Some(namespace) = self.collected.foreign_namespace(binding) {
@@ -128,7 +128,7 @@ impl<'c: 'a, 'a> Bindings<'c, 'a> {
     fn cluster_role_binding(&mut self, binding: &'c Item, report: &mut GenerateReport) {
         let (kind, name) = role_of(binding);
         let known = kind == "ClusterRole" && self.cluster_roles.contains_key(name);
-        let bound = Bound::of(binding, &self.accounts, known);
+        let bound = Bound::new(binding, &self.accounts, known);
         warn_of_subjects(binding, &self.accounts, &bound, self.collected, report);
         if bound.ours {
             self.everywhere.insert(name);
@@ -217,7 +217,7 @@ fn place_service_accounts<'c>(
         .permissions
         .iter()
         .chain(&rbac.cluster_permissions)
-        .map(|entry| text(entry, &["serviceAccountName"]).to_owned())
+        .map(|entry| string_at(entry, &["serviceAccountName"]).to_owned())
         .collect();
     let used: BTreeSet<&str> = collected.deployments.iter().map(account).collect();
     for item in &collected.service_accounts {
@@ -272,14 +272,14 @@ fn warn_of_absent_accounts(collected: &Collected, created: &BTreeSet<String>, re
 
 /// Returns the service account that a Deployment's pods run as.
 fn account(deployment: &Item) -> &str {
-    match text(&deployment.json, &["spec", "template", "spec", "serviceAccountName"]) {
+    match string_at(&deployment.json, &["spec", "template", "spec", "serviceAccountName"]) {
         "" => DEFAULT_ACCOUNT,
         name => name,
     }
 }
 
 fn role_of(binding: &Item) -> (&str, &str) {
-    (text(&binding.json, &["roleRef", "kind"]), text(&binding.json, &["roleRef", "name"]))
+    (string_at(&binding.json, &["roleRef", "kind"]), string_at(&binding.json, &["roleRef", "name"]))
 }
 
 /// Warns about subjects that include a service account of the operator but give it nothing in the CSV, or that are another's.
@@ -293,7 +293,7 @@ fn warn_of_subjects(
     let (role_kind, role) = role_of(binding);
     let title = report.title(binding.source);
     for subject in items(&binding.json, &["subjects"]) {
-        let (kind, name) = (text(subject, &["kind"]), text(subject, &["name"]));
+        let (kind, name) = (string_at(subject, &["kind"]), string_at(subject, &["name"]));
         let message = match kind {
             "ServiceAccount" if !accounts.contains(name) => continue,
             "ServiceAccount" if !bound.known => format!(
@@ -304,7 +304,7 @@ fn warn_of_subjects(
                 role.escape_debug()
             ),
             "ServiceAccount" => {
-                let namespace = text(subject, &["namespace"]);
+                let namespace = string_at(subject, &["namespace"]);
                 let mut own = collected
                     .deployments
                     .iter()
@@ -353,18 +353,18 @@ struct Bound<'c> {
 }
 
 impl<'c> Bound<'c> {
-    fn of(binding: &'c Item, accounts: &BTreeSet<&str>, known: bool) -> Self {
-        let known = known && matches!(text(&binding.json, &["roleRef", "apiGroup"]), "" | GROUP);
+    fn new(binding: &'c Item, accounts: &BTreeSet<&str>, known: bool) -> Self {
+        let known = known && matches!(string_at(&binding.json, &["roleRef", "apiGroup"]), "" | GROUP);
         let subjects = items(&binding.json, &["subjects"]);
-        let is_account = |subject: &&Json| text(subject, &["kind"]) == "ServiceAccount";
-        let ours = |subject: &&Json| is_account(subject) && accounts.contains(text(subject, &["name"]));
+        let is_account = |subject: &&Json| string_at(subject, &["kind"]) == "ServiceAccount";
+        let ours = |subject: &&Json| is_account(subject) && accounts.contains(string_at(subject, &["name"]));
         Self {
             ours: known && subjects.iter().any(|subject| ours(&subject)),
             others: subjects.iter().any(|subject| !ours(&subject)),
             unused_accounts: subjects
                 .iter()
                 .filter(|subject| is_account(subject) && !ours(subject))
-                .map(|subject| text(subject, &["name"]))
+                .map(|subject| string_at(subject, &["name"]))
                 .collect(),
             known,
         }
@@ -410,8 +410,8 @@ fn permissions<'c>(
     for binding in bindings {
         let Some(role) = role(binding) else { continue };
         for subject in items(&binding.json, &["subjects"]) {
-            let name = text(subject, &["name"]);
-            if text(subject, &["kind"]) == "ServiceAccount" && accounts.contains(name) {
+            let name = string_at(subject, &["name"]);
+            if string_at(subject, &["kind"]) == "ServiceAccount" && accounts.contains(name) {
                 total += *sizes
                     .entry(role.source)
                     .or_insert_with(|| dig(&role.json, &["rules"]).to_string().len());

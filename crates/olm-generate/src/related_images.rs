@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::Error;
 use super::input::{Collected, Item};
-use super::json::{dig, items, text};
+use super::json::{dig, items, string_at};
 use super::report::GenerateReport;
 
 /// The prefix by which operators name the images that they hand out.
@@ -16,7 +16,7 @@ const PREFIX: &str = "RELATED_IMAGE_";
 pub(crate) fn collect(collected: &Collected, base: &Json, report: &mut GenerateReport) -> Vec<Json> {
     let mut images = Images::default();
     for image in items(base, &["spec", "relatedImages"]) {
-        images.add(text(image, &["name"]), text(image, &["image"]));
+        images.add(string_at(image, &["name"]), string_at(image, &["image"]));
     }
     for deployment in &collected.deployments {
         let pod = dig(&deployment.json, &["spec", "template", "spec"]);
@@ -27,7 +27,7 @@ pub(crate) fn collect(collected: &Collected, base: &Json, report: &mut GenerateR
             }
         }
         for container in containers {
-            images.add(text(container, &["name"]), text(container, &["image"]));
+            images.add(string_at(container, &["name"]), string_at(container, &["image"]));
         }
     }
     images.list
@@ -45,18 +45,18 @@ pub(crate) fn of_variables(collected: &Collected) -> Result<Vec<Json>, Error> {
     for deployment in &collected.deployments {
         let pod = dig(&deployment.json, &["spec", "template", "spec"]);
         let containers = || items(pod, &["containers"]).iter().chain(items(pod, &["initContainers"]));
-        let owner = text(&deployment.json, &["metadata", "name"]);
+        let owner = string_at(&deployment.json, &["metadata", "name"]);
         for container in containers() {
             let place = match containers().count() {
                 1 => owner.to_owned(),
-                _ => format!("{owner}-{}", text(container, &["name"])),
+                _ => format!("{owner}-{}", string_at(container, &["name"])),
             };
             for variable in items(container, &["env"]) {
-                let Some(short) = text(variable, &["name"]).strip_prefix(PREFIX) else { continue };
+                let Some(short) = string_at(variable, &["name"]).strip_prefix(PREFIX) else { continue };
                 if dig(variable, &["valueFrom"]).is_object() {
-                    return Err(Error::RelatedImage(text(variable, &["name"]).to_owned()));
+                    return Err(Error::RelatedImage(string_at(variable, &["name"]).to_owned()));
                 }
-                let (name, image) = (short.to_lowercase().replace('_', "-"), text(variable, &["value"]));
+                let (name, image) = (short.to_lowercase().replace('_', "-"), string_at(variable, &["value"]));
                 if !found.iter().any(|(other, value, _)| *other == name && *value == image) {
                     found.push((name, image, place.clone()));
                 }
@@ -106,7 +106,7 @@ impl Images {
     }
 
     fn variable(&mut self, variable: &Json, deployment: &Item, report: &mut GenerateReport) {
-        let (name, value) = (text(variable, &["name"]), text(variable, &["value"]));
+        let (name, value) = (string_at(variable, &["name"]), string_at(variable, &["value"]));
         let short = match (name.strip_prefix(PREFIX), name.strip_suffix("_IMAGE")) {
             (Some(short), _) => {
                 if dig(variable, &["valueFrom"]).is_object() {

@@ -149,7 +149,7 @@ impl PinnedManifests<'_> {
         );
         let (name, version, version_origin) = (csv.name(), csv.version.clone(), csv.origin);
         csv.date(&csv_path, &mut files, destination)?;
-        let dockerfile = dockerfile::text(&annotations, &options.directory, previous.dockerfile.as_deref());
+        let dockerfile = dockerfile::render(&annotations, &options.directory, previous.dockerfile.as_deref());
         report.close();
         Ok(Generated {
             package,

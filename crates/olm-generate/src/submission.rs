@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 
 use super::base::check_package_name;
-use super::json::{items, text};
+use super::json::{items, string_at};
 use super::merge;
 use olm_model::bundle::Bundle;
 
@@ -91,7 +91,7 @@ pub fn submission(
         .get(olm_model::Annotations::PACKAGE)
         .filter(|package| check_package_name(package).is_ok())
         .ok_or(SubmissionError::NoPackage)?;
-    let version = text(&csv, &["spec", "version"]);
+    let version = string_at(&csv, &["spec", "version"]);
     if semver::Version::parse(version).is_err() {
         return Err(SubmissionError::Version(version.to_owned()));
     }
@@ -133,9 +133,9 @@ pub fn submission(
             let mut entry = json!({"template_name": file, "channels": channels});
             if !by_version {
                 entry["defaultChannel"] = default.as_str().into();
-                let range = text(&csv, &["metadata", "annotations", "olm.skipRange"]);
+                let range = string_at(&csv, &["metadata", "annotations", "olm.skipRange"]);
                 for (key, value) in [
-                    ("replaces", Json::from(text(&csv, &["spec", "replaces"]))),
+                    ("replaces", Json::from(string_at(&csv, &["spec", "replaces"]))),
                     ("skips", Json::from(items(&csv, &["spec", "skips"]))),
                     ("skipRange", Json::from(range)),
                 ] {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value as Json, json};
 
 use super::error::Error;
-use super::json::{items, map_mut, set, text};
+use super::json::{items, map_mut, set, string_at};
 use super::options::{Replaces, Upgrade};
 use super::{base, report::GenerateReport};
 use olm_model::catalog::Catalog;
@@ -50,7 +50,7 @@ impl Upgrade {
                 set(spec, "skips", json!(skips));
             }
         }
-        let replaces = text(csv, &["spec", "replaces"]);
+        let replaces = string_at(csv, &["spec", "replaces"]);
         if !replaces.is_empty() && !replaces.starts_with(&format!("{package}.")) {
             report.warn_at(
                 None,
@@ -68,7 +68,7 @@ impl Upgrade {
 pub(crate) fn check(csv: &Json) -> Result<(), Error> {
     let name = base::name(csv);
     let is_skipped = || items(csv, &["spec", "skips"]).iter().any(|skip| skip.as_str() == Some(name));
-    let field = if text(csv, &["spec", "replaces"]) == name {
+    let field = if string_at(csv, &["spec", "replaces"]) == name {
         "replaces"
     } else if is_skipped() {
         "skips"

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value as Json, json};
 
 use super::input::{Collected, Item};
-use super::json::{dig, entries, items, set, text};
+use super::json::{dig, entries, items, set, string_at};
 use super::report::{GenerateReport, ObjectOutcome};
 
 /// The port of a service that a webhook calls where it names none.
@@ -33,7 +33,7 @@ pub(crate) fn definitions(collected: &Collected, report: &mut GenerateReport) ->
         }
     }
     conversions(collected, &endpoints, &mut found, report);
-    found.sort_by(|a, b| text(a, &["generateName"]).cmp(text(b, &["generateName"])));
+    found.sort_by(|a, b| string_at(a, &["generateName"]).cmp(string_at(b, &["generateName"])));
     found
 }
 
@@ -128,7 +128,7 @@ fn admission(
     kind: &str,
     report: &mut GenerateReport,
 ) -> Json {
-    let name = text(webhook, &["name"]);
+    let name = string_at(webhook, &["name"]);
     let mut description = Map::new();
     description.insert("type".to_owned(), kind.into());
     description.insert("generateName".to_owned(), name.into());
@@ -166,7 +166,7 @@ fn admission(
         report.warn(item.source, format!("webhook {name} calls a URL, which a CSV does not support"));
         return Json::Object(description);
     }
-    let service_name = text(reference, &["name"]);
+    let service_name = string_at(reference, &["name"]);
     let service = endpoints.services.get(service_name).copied();
     let deployment =
         service.filter(|service| is_selecting(service)).and_then(|service| endpoints.answering(service));
@@ -230,7 +230,7 @@ fn ports(description: &mut Map<String, Json>, service: Option<&Item>, wanted: Op
 
 /// Whether a Service finds its pods by labels.
 fn is_selecting(service: &Item) -> bool {
-    text(&service.json, &["spec", "type"]) != "ExternalName"
+    string_at(&service.json, &["spec", "type"]) != "ExternalName"
         && entries(&service.json, &["spec", "selector"]).is_some_and(|selector| !selector.is_empty())
 }
 
@@ -259,8 +259,8 @@ fn conversion(item: &Item) -> Option<Conversion<'_>> {
     reference.is_object().then(|| Conversion {
         definition: item.name(),
         source: item.source,
-        service: text(reference, &["name"]),
-        path: text(reference, &["path"]),
+        service: string_at(reference, &["name"]),
+        path: string_at(reference, &["path"]),
         port,
         reviews,
     })

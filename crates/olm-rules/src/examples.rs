@@ -10,6 +10,6 @@ static EXAMPLES: LazyLock<BTreeMap<String, Example>> =
     LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
 
 /// Returns the example of a rule.
-pub(crate) fn of(id: &str) -> Option<&'static Example> {
+pub(crate) fn find(id: &str) -> Option<&'static Example> {
     EXAMPLES.get(id)
 }

@@ -408,7 +408,7 @@ mod tests {
                     "{id}: a source of a project with releases names the first that has the check"
                 );
             }
-            let is_rejected = !rule.text().rejected_by.is_empty();
+            let is_rejected = !rule.documentation().rejected_by.is_empty();
             assert_eq!(
                 is_rejected,
                 rule.severity == Severity::Error,

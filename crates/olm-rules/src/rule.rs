@@ -76,7 +76,7 @@ impl Rule {
 
     /// Returns the rule's documentation.
     #[must_use]
-    pub fn text(&self) -> RuleText {
+    pub fn documentation(&self) -> RuleText {
         let why: Vec<_> = self.impacts.iter().map(Impact::to_string).collect();
         let mut rejected_by = Vec::new();
         for validator in self.impacts.iter().filter_map(|impact| impact.rejected_by()) {
@@ -94,7 +94,7 @@ impl Rule {
             help: self.help,
             sources: self.sources,
             can_be_ignored: !UNREAD_INPUT.contains(&self.id),
-            example: examples::of(self.id),
+            example: examples::find(self.id),
         }
     }
 }

@@ -89,7 +89,7 @@ struct Walk<'w> {
 }
 
 /// The keywords whose values contain schemas.
-const HOLDERS: Keywords = Keywords::of(&[
+const HOLDERS: Keywords = Keywords::new(&[
     Keyword::Properties,
     Keyword::Items,
     Keyword::AdditionalProperties,
@@ -105,7 +105,7 @@ const HOLDERS: Keywords = Keywords::of(&[
 
 /// The rare ones among them.
 const RARE: Keywords =
-    HOLDERS.without(Keywords::of(&[Keyword::Properties, Keyword::Items, Keyword::AdditionalProperties]));
+    HOLDERS.without(Keywords::new(&[Keyword::Properties, Keyword::Items, Keyword::AdditionalProperties]));
 
 impl Walk<'_> {
     fn version(&mut self, crd: &Crd<'_>, index: usize, rules: &[&'static Rule]) {

@@ -41,7 +41,7 @@ impl Engine {
     /// # Errors
     /// The settings are invalid, or a catalog cannot be read.
     pub fn validate(&mut self, settings: &str) -> Result<String, String> {
-        text(self.0.validate(settings))
+        with_message(self.0.validate(settings))
     }
 
     /// Returns the files that the fix of a finding changes.
@@ -49,7 +49,7 @@ impl Engine {
     /// # Errors
     /// It has no fix that can be applied.
     pub fn fix(&self, finding: usize) -> Result<String, String> {
-        text(self.0.fix(finding))
+        with_message(self.0.fix(finding))
     }
 
     /// Returns the files that the safe fixes change.
@@ -58,7 +58,7 @@ impl Engine {
     /// No fix can be applied.
     #[wasm_bindgen(js_name = fixAll)]
     pub fn fix_all(&self) -> Result<String, String> {
-        text(self.0.fix_all())
+        with_message(self.0.fix_all())
     }
 
     /// Returns what a preview needs.
@@ -76,7 +76,7 @@ impl Engine {
     /// # Errors
     /// The catalog cannot be read.
     pub fn packages(&self) -> Result<String, String> {
-        text(self.0.packages())
+        with_message(self.0.packages())
     }
 
     /// Returns what pages show of a package, with the graph of its bundles from the one at `from` on.
@@ -84,7 +84,7 @@ impl Engine {
     /// # Errors
     /// The catalog cannot be read, or does not have the package.
     pub fn package(&self, package: &str, from: usize) -> Result<String, String> {
-        text(self.0.package(package, from))
+        with_message(self.0.package(package, from))
     }
 
     /// Returns the entries of a channel.
@@ -92,7 +92,7 @@ impl Engine {
     /// # Errors
     /// The catalog cannot be read, or does not have the package.
     pub fn channel(&self, package: &str, channel: &str) -> Result<String, String> {
-        text(self.0.channel(package, channel))
+        with_message(self.0.channel(package, channel))
     }
 }
 
@@ -118,9 +118,9 @@ pub fn exported_decompressed(bytes: &[u8], limit: usize) -> Result<Option<Vec<u8
 /// There is no rule of this name.
 #[wasm_bindgen]
 pub fn explain(rule: &str) -> Result<String, String> {
-    text(workspace::explain(rule))
+    with_message(workspace::explain(rule))
 }
 
-fn text(answer: Result<String, crate::Error>) -> Result<String, String> {
+fn with_message(answer: Result<String, crate::Error>) -> Result<String, String> {
     answer.map_err(|error| error.to_string())
 }

@@ -412,7 +412,7 @@ fn complete(package: &mut Package, blob: &Json) {
 /// There is no rule of this name.
 pub fn explain(rule: &str) -> Result<String, Error> {
     let rule = olm_rules::find(rule).ok_or(Error::Missing("rule"))?;
-    Ok(rules::page(&rule.text()))
+    Ok(rules::page(&rule.documentation()))
 }
 
 #[cfg(test)]

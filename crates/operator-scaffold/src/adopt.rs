@@ -226,7 +226,7 @@ pub fn files(found: &Found, name: &str) -> Result<BTreeMap<String, String>, Erro
         },
         crds: crds(found, &source),
     };
-    let mut files = BTreeMap::from([(MAKEFILE.to_owned(), templates::text(&TEMPLATE, &view)?)]);
+    let mut files = BTreeMap::from([(MAKEFILE.to_owned(), templates::render_template(&TEMPLATE, &view)?)]);
     if !found.has(project::FILE) {
         let project = json!({
             "version": project::FORMAT,

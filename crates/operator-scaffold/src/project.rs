@@ -443,7 +443,7 @@ impl Project {
     /// Returns the text of the `PROJECT` file.
     #[must_use]
     pub fn emit(&self) -> String {
-        format!("{HEADER}{}", kube_yaml::emit(&File::of(self).json()))
+        format!("{HEADER}{}", kube_yaml::emit(&File::new(self).json()))
     }
 }
 
@@ -544,7 +544,7 @@ struct FileImage {
 }
 
 impl File {
-    fn of(project: &Project) -> Self {
+    fn new(project: &Project) -> Self {
         let options = json!(FileOptions {
             license: project.license,
             owner: project.owner.clone(),

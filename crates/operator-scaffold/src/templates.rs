@@ -148,7 +148,7 @@ struct ImageView<'p> {
 /// # Errors
 /// [`Error::SamePath`] where two kinds have a file of the same name; [`Error::Template`], which is a defect of this program.
 pub fn render(project: &Project) -> Result<Files, Error> {
-    let view = View::of(project);
+    let view = View::new(project);
     let mut out = Renderer { environment: environment()?, files: Files::new() };
     for (path, template) in PROJECT {
         out.add(path, (*path).to_owned(), template, &view)?;
@@ -186,7 +186,7 @@ fn types_id(group: &str, kind: &str, version: Option<&String>) -> String {
 /// version, whose fields they begin with.
 #[must_use]
 pub fn copies(project: &Project) -> Vec<(String, String)> {
-    let view = View::of(project);
+    let view = View::new(project);
     let of_kind = |kind: &KindView<'_>| {
         let hub = types_id(kind.group, kind.kind, None);
         let spokes = kind.versions.iter().filter(|version| version.typed && version.version != kind.hub);
@@ -203,7 +203,7 @@ fn id(area: &str, group: &str, rest: &str) -> String {
 }
 
 /// Returns the text of one template.
-pub(crate) fn text(template: &Template, view: &impl Serialize) -> Result<String, Error> {
+pub(crate) fn render_template(template: &Template, view: &impl Serialize) -> Result<String, Error> {
     rendered(&environment()?, template, view)
 }
 
@@ -254,9 +254,9 @@ fn join(parts: &[Option<&str>], separator: &str) -> String {
 }
 
 impl<'p> View<'p> {
-    fn of(project: &'p Project) -> Self {
+    fn new(project: &'p Project) -> Self {
         let title = names::title(&project.name);
-        let kinds: Vec<KindView<'p>> = kinds(project).map(|hub| KindView::of(project, hub)).collect();
+        let kinds: Vec<KindView<'p>> = kinds(project).map(|hub| KindView::new(project, hub)).collect();
         let description = match kinds.as_slice() {
             [] => format!("{title}, a Kubernetes operator"),
             kinds => format!("Manages {}", kinds.iter().map(|kind| kind.kind).collect::<Vec<_>>().join(", ")),
@@ -294,7 +294,7 @@ impl<'p> View<'p> {
 }
 
 impl<'p> KindView<'p> {
-    fn of(project: &'p Project, hub: &'p Resource) -> Self {
+    fn new(project: &'p Project, hub: &'p Resource) -> Self {
         let module = names::module(&hub.kind);
         let group = group_module(project, &hub.group);
         let lower = hub.kind.to_lowercase();

@@ -144,7 +144,7 @@ impl Diff {
         }
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
-            Output::Text => edges::text(&found, &mut out)?,
+            Output::Text => edges::write_text(&found, &mut out)?,
             Output::Markdown => edges::markdown(&found, &mut out)?,
             Output::Json => {
                 write_json(&found.json(), &mut out)?;
@@ -225,7 +225,7 @@ fn read(reference: &str, registries: &RegistryArgs, runtime: &SharedRuntime) -> 
     let path = Path::new(reference);
     let version = if path.is_dir() && !path.join("manifests").is_dir() {
         let shown = || reference.to_owned();
-        match format::of(path)? {
+        match format::detect(path)? {
             Format::Catalog => return Err(FormatError::CatalogAsBundle { path: shown() }.into()),
             Format::Layout => return Err(FormatError::Layout { path: shown() }.into()),
             _ => {}

@@ -71,9 +71,9 @@ impl Doctor {
         };
         if let Some(package) = &self.package {
             let known =
-                snapshot.of(kinds::SUBSCRIPTION).iter().any(|one| string(one, "/spec/name") == package)
+                snapshot.objects(kinds::SUBSCRIPTION).iter().any(|one| string(one, "/spec/name") == package)
                     || snapshot
-                        .of(kinds::CLUSTER_EXTENSION)
+                        .objects(kinds::CLUSTER_EXTENSION)
                         .iter()
                         .any(|one| string(one, "/spec/source/catalog/packageName") == package);
             if !known && found.is_empty() {

@@ -37,7 +37,7 @@ impl Explain {
         let mut texts = Vec::new();
         for id in &self.rules {
             let Some(rule) = olm_rules::find(id) else { bail!(olm_rules::unknown_rule(id)) };
-            texts.push(report::rules::page(&rule.text()));
+            texts.push(report::rules::page(&rule.documentation()));
         }
         let mut text = texts.join("\n");
         // A file or another program gets Markdown.

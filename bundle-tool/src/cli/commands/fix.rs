@@ -202,7 +202,7 @@ fn is_catalog(directory: &str) -> Result<bool> {
     let path = Path::new(directory);
     let format = match (is_image, path.is_dir() || path.is_file()) {
         (true, _) => Format::Layout,
-        (false, true) => format::of(path)?,
+        (false, true) => format::detect(path)?,
         (false, false) => Format::Other,
     };
     match format {

@@ -104,7 +104,7 @@ impl Init {
         // Another process may have been faster.
         check_empty(&self.project_dir, &written)?;
         let there = ProjectFiles::new(&self.project_dir);
-        let mut plan = merge::plan(&Files::new(), &files, Existing::Reject, |path| there.text(path))?;
+        let mut plan = merge::plan(&Files::new(), &files, Existing::Reject, |path| there.read_text(path))?;
         let vendored = vendor::follow(&mut plan, &vendor::Digests::new(), &copies, |path| there.bytes(path))?;
         write(&mut lock, &there, &project, files, vendored, &plan)?;
         report(&plan, &self.project_dir)?;

@@ -96,7 +96,7 @@ fn catalog(choice: &RuleArgs, path: &Path, overlay: &Overlay) -> Result<Validate
     let selection = selection(choice, path)?;
     let sources = disk::catalog::sources_with(path, overlay);
     let directory = Directory::open(path);
-    let openshift = OpenshiftOption::default().of(path);
+    let openshift = OpenshiftOption::default().for_catalog(path);
     let report = sources
         .and_then(|sources| Ok(olm_catalog::validate::report("", decoded(sources)?, openshift, &selection)));
     let mut report = report.map_err(|error| failed(&error.into()))?;

@@ -107,7 +107,7 @@ impl Preview {
             None => self.directory,
         };
         let shown = directory.display().to_string();
-        match format::of(&directory).with_context(|| format!("failed to read {shown}"))? {
+        match format::detect(&directory).with_context(|| format!("failed to read {shown}"))? {
             Format::Bundle | Format::Catalog if directory.is_dir() => {}
             _ => bail!("{shown} is not the directory of a bundle or a catalog"),
         }

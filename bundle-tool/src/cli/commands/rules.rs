@@ -54,7 +54,7 @@ impl Rules {
         let suites = SuiteName::suites(&self.suite);
         let mut rules: Vec<RuleText> = olm_rules::all()
             .filter(|rule| suites.is_empty() || suites.contains(&rule.suite))
-            .map(olm_rules::Rule::text)
+            .map(olm_rules::Rule::documentation)
             .collect();
         rules.sort_by_key(|rule| rule.id);
         if let Some(directory) = &self.output_dir {

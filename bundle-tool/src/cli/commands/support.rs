@@ -94,7 +94,7 @@ impl Support {
         }
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
-            Output::Text => out.write_all(text(&rows, versions).as_bytes())?,
+            Output::Text => out.write_all(render_text(&rows, versions).as_bytes())?,
             Output::Markdown => out.write_all(markdown(&rows, versions).as_bytes())?,
             Output::Html => out.write_all(html(&rows, versions).as_bytes())?,
             Output::Json => write_json(&Document { version: 1, bundles: &rows }, &mut out)?,
@@ -182,7 +182,7 @@ fn notes(row: &Row) -> Vec<String> {
     declarations.chain(reasons.into_iter().map(note)).collect()
 }
 
-fn text(rows: &[Row], versions: Versions) -> String {
+fn render_text(rows: &[Row], versions: Versions) -> String {
     let name_width =
         rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max("Kubernetes".len());
     let mut out = String::new();

@@ -316,7 +316,7 @@ impl Validate {
     ) -> Result<Found> {
         let fill_images = |bundle: &mut Bundle| lookup.map_or(Ok(()), |lookup| lookup.fill(bundle, runtime));
         let catalog = |name: &str, root: Option<&Path>, sources| {
-            let openshift = root.and_then(|path| OpenshiftOption::default().of(path));
+            let openshift = root.and_then(|path| OpenshiftOption::default().for_catalog(path));
             let selection = selections.for_directory(root)?;
             let report = validate_catalog(name, root, sources, openshift, &selection)
                 .with_context(|| format!("failed to read {name}"))?;

@@ -67,7 +67,7 @@ pub(crate) struct NativeLine {
 
 impl NativeLine {
     /// Returns the command line of `program` that replaces `words`.
-    pub(crate) fn text(&self, program: &str, words: &[Word]) -> String {
+    pub(crate) fn command_line(&self, program: &str, words: &[Word]) -> String {
         let mut parts = vec![program.to_owned()];
         parts.extend(self.command.iter().chain(&self.moved).cloned());
         for (word, edit) in words[self.replaced..].iter().zip(&self.edits) {
@@ -138,7 +138,7 @@ fn native_line(
     let command_word =
         parts.iter().rev().find_map(|part| if let Part::Command(word) = part { Some(*word) } else { None });
     let begin = command_word.map_or(0, |word| word + 1);
-    let shorts = Shorts::of(native.words);
+    let shorts = Shorts::new(native.words);
     let superseded = superseded(parts, words);
     let mut new: Vec<Vec<String>> = vec![Vec::new(); words.len()];
     let mut is_changed = vec![false; words.len()];
@@ -262,7 +262,7 @@ fn becomes(native: &NativeCommand, flag: &Flag) -> Becomes {
 struct Shorts(BTreeMap<char, String>);
 
 impl Shorts {
-    fn of(words: &[&str]) -> Self {
+    fn new(words: &[&str]) -> Self {
         let command = native_command(words);
         let arguments = command.into_iter().flat_map(clap::Command::get_arguments);
         let pair = |argument: &clap::Arg| Some((argument.get_short()?, argument.get_long()?.to_owned()));
@@ -291,7 +291,7 @@ struct FlagWords {
 }
 
 impl FlagWords {
-    fn of(words: &[&str]) -> Self {
+    fn new(words: &[&str]) -> Self {
         let words = words.iter().filter(|word| !word.is_empty()).map(|word| (*word).to_owned()).collect();
         Self { words, takes_value_word: false }
     }
@@ -314,24 +314,24 @@ impl SetFlag<'_> {
         let value = self.value.filter(|_| is_known);
         match becomes {
             Becomes::Missing(reason) => missing(reason),
-            Becomes::Omitted => Ok(Some(FlagWords::of(&[]))),
-            Becomes::OmittedIf(is_omitted) if value.is_some_and(is_omitted) => Ok(Some(FlagWords::of(&[]))),
+            Becomes::Omitted => Ok(Some(FlagWords::new(&[]))),
+            Becomes::OmittedIf(is_omitted) if value.is_some_and(is_omitted) => Ok(Some(FlagWords::new(&[]))),
             Becomes::IfValue(accepts, reason) if value.is_some_and(|value| !accepts(value)) => {
                 missing(reason)
             }
             Becomes::Named(other) => Ok(Some(self.renamed(other))),
             Becomes::Bool(yes, no) => match self.switch() {
-                Some(is_set) => Ok(Some(FlagWords::of(&[if is_set { yes } else { no }]))),
+                Some(is_set) => Ok(Some(FlagWords::new(&[if is_set { yes } else { no }]))),
                 None => missing("its value is a variable"),
             },
             Becomes::WithValue => Ok(None),
             _ if self.flag.kind == Kind::Bool && self.value.is_some() => match self.switch() {
-                Some(true) => Ok(Some(FlagWords::of(&[&format!("--{name}")]))),
-                Some(false) => Ok(Some(FlagWords::of(&[]))),
+                Some(true) => Ok(Some(FlagWords::new(&[&format!("--{name}")]))),
+                Some(false) => Ok(Some(FlagWords::new(&[]))),
                 None => missing("its value is a variable"),
             },
             // An empty value means that the flag is not set.
-            _ if self.flag.kind == Kind::Text && value == Some("") => Ok(Some(FlagWords::of(&[]))),
+            _ if self.flag.kind == Kind::Text && value == Some("") => Ok(Some(FlagWords::new(&[]))),
             _ if !self.word.text.starts_with("--") && !shorts.has(self.flag) => Ok(Some(self.renamed(name))),
             _ => Ok(None),
         }
@@ -348,13 +348,13 @@ impl SetFlag<'_> {
             return FlagWords { words: vec![format!("--{name}")], takes_value_word: true };
         }
         match self.value {
-            None => FlagWords::of(&[&format!("--{name}")]),
+            None => FlagWords::new(&[&format!("--{name}")]),
             Some(value) => {
                 let quoted = match self.word.raw.split_once('=') {
                     Some((_, raw)) if self.word.raw.starts_with('-') => raw,
                     _ => value,
                 };
-                FlagWords::of(&[&format!("--{name}={quoted}")])
+                FlagWords::new(&[&format!("--{name}={quoted}")])
             }
         }
     }

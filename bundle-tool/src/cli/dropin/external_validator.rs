@@ -156,14 +156,17 @@ pub(crate) fn run(program: &str, directory: &Path) -> Result<Vec<SdkOutput>> {
     Ok(findings
         .into_iter()
         .flat_map(|(r#type, findings)| {
-            findings.into_iter().flatten().map(move |finding| SdkOutput { r#type, message: finding.text() })
+            findings
+                .into_iter()
+                .flatten()
+                .map(move |finding| SdkOutput { r#type, message: finding.to_string() })
         })
         .collect())
 }
 
-impl ExternalFinding {
-    /// Returns the finding as operator-sdk prints it.
-    fn text(&self) -> String {
+impl fmt::Display for ExternalFinding {
+    /// Writes the finding as operator-sdk prints it.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = match &self.bad_value {
             serde_json::Value::Null => None,
             serde_json::Value::String(text) => Some(text.clone()),
@@ -176,7 +179,11 @@ impl ExternalFinding {
             (field, None) => format!("Field {field}{detail}"),
             (field, Some(value)) => format!("Field {field}, Value {value}{detail}"),
         };
-        if text.is_empty() { "ErrMessageMissing".to_owned() } else { format!("{}: {text}", self.level) }
+        if text.is_empty() {
+            formatter.write_str("ErrMessageMissing")
+        } else {
+            write!(formatter, "{}: {text}", self.level)
+        }
     }
 }
 

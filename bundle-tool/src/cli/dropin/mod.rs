@@ -90,7 +90,7 @@ pub(crate) fn hint(words: &[&str]) -> Option<String> {
     let name = tool.name();
     Some(match translate(tool, &words, &ProjectFacts::default(), false) {
         Translation::Native(line) => {
-            format!("this command of {name} is `{}`", line.text("bundle-tool", &words))
+            format!("this command of {name} is `{}`", line.command_line("bundle-tool", &words))
         }
         Translation::Unsupported(reason) => format!("a command of {name}: {reason}"),
         Translation::Adapter(_) | Translation::Invalid(_) => {

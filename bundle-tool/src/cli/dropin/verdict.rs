@@ -39,7 +39,11 @@ pub(crate) struct Options {
 }
 
 /// Returns the verdict on a bundle directory or image.
-pub(crate) fn of(reference: &str, registries: &RegistryArgs, options: &Options) -> Result<SdkResult> {
+pub(crate) fn of_reference(
+    reference: &str,
+    registries: &RegistryArgs,
+    options: &Options,
+) -> Result<SdkResult> {
     let bundle = if Path::new(reference).exists() {
         let selection = Selection { suites: options.suites.clone(), ..Selection::default() };
         bundles::directory(reference, &selection)?

@@ -20,7 +20,7 @@ pub struct Project {
 
 impl Project {
     /// A project of these files, in which the tool is run with `command` before its other arguments.
-    pub fn of(command: &'static [&'static str], files: &[(&str, &str)]) -> Self {
+    pub fn new(command: &'static [&'static str], files: &[(&str, &str)]) -> Self {
         let project = Self { directory: tempfile::tempdir().unwrap(), command };
         for (name, text) in files {
             project.write(name, text);

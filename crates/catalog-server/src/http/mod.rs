@@ -79,7 +79,7 @@ async fn route(
         return ("other", response);
     }
     match segments.as_slice() {
-        ["metrics"] => ("metrics", with_type(metrics::MEDIA_TYPE, state.metrics().text().into())),
+        ["metrics"] => ("metrics", with_type(metrics::MEDIA_TYPE, state.metrics().to_prometheus().into())),
         ["healthz" | "readyz"] => ("health", with_type("text/plain; charset=utf-8", "ok\n".into())),
         ["style.css"] => ("page", with_type("text/css; charset=utf-8", STYLE.into())),
         ["icon.svg"] => ("page", with_type("image/svg+xml", ICON.into())),

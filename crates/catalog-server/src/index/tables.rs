@@ -118,12 +118,12 @@ impl Tables {
     }
 
     /// Returns the string that two columns name.
-    pub(crate) fn text(&self, row: Row<'_>, column: usize) -> Result<&str, IndexError> {
-        self.optional_text(row, column)?.ok_or(IndexError::Damaged("string"))
+    pub(crate) fn string(&self, row: Row<'_>, column: usize) -> Result<&str, IndexError> {
+        self.optional_string(row, column)?.ok_or(IndexError::Damaged("string"))
     }
 
     /// Returns the string that two columns name, unless they stand for nothing.
-    pub(crate) fn optional_text(&self, row: Row<'_>, column: usize) -> Result<Option<&str>, IndexError> {
+    pub(crate) fn optional_string(&self, row: Row<'_>, column: usize) -> Result<Option<&str>, IndexError> {
         if row.word(column) == NONE {
             return Ok(None);
         }

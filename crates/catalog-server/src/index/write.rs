@@ -238,7 +238,7 @@ pub(crate) fn make(documents: impl IntoIterator<Item = Prepared>) -> Result<Made
         (a_schema, a_package).cmp(&(b_schema, b_package))
     });
     for (schema, package, blob) in custom {
-        let (schema, package) = (writer.text(&schema)?, writer.text(&package)?);
+        let (schema, package) = (writer.string(&schema)?, writer.string(&package)?);
         let blob = writer.blob(Some(blob))?;
         writer.push(Table::Custom, &[schema.0, schema.1, package.0, package.1, blob]);
     }
@@ -292,7 +292,7 @@ impl Writer {
         }
     }
 
-    fn text(&mut self, text: &str) -> Result<(u32, u32), IndexError> {
+    fn string(&mut self, text: &str) -> Result<(u32, u32), IndexError> {
         if let Some(found) = self.strings.get(text) {
             return Ok(*found);
         }
@@ -303,8 +303,8 @@ impl Writer {
         Ok(place)
     }
 
-    fn optional_text(&mut self, text: Option<&String>) -> Result<(u32, u32), IndexError> {
-        text.map_or(Ok((NONE, 0)), |text| self.text(text))
+    fn optional_string(&mut self, text: Option<&String>) -> Result<(u32, u32), IndexError> {
+        text.map_or(Ok((NONE, 0)), |text| self.string(text))
     }
 
     fn push(&mut self, table: Table, words: &[u32]) {
@@ -378,10 +378,10 @@ impl Writer {
                 }
                 let first_skip = self.next(Table::Skips)?;
                 for skip in &entry.skips {
-                    let skip = self.text(skip)?;
+                    let skip = self.string(skip)?;
                     self.push(Table::Skips, &[skip.0, skip.1]);
                 }
-                let (old, range) = (self.text(&entry.replaces)?, self.text(&entry.skip_range)?);
+                let (old, range) = (self.string(&entry.replaces)?, self.string(&entry.skip_range)?);
                 self.push(
                     Table::Entries,
                     &[
@@ -400,8 +400,8 @@ impl Writer {
             if head == NONE {
                 return Err(unlinked(format!("channel `{channel_name}` has no head")));
             }
-            let deprecation = self.optional_text(deprecated("olm.channel", channel_name))?;
-            let text = self.text(channel_name)?;
+            let deprecation = self.optional_string(deprecated("olm.channel", channel_name))?;
+            let text = self.string(channel_name)?;
             self.push(
                 Table::Channels,
                 &[
@@ -416,11 +416,11 @@ impl Writer {
                 ],
             );
         }
-        let text = self.text(name)?;
-        let default = self.text(&package.default_channel)?;
-        let deprecation = self.optional_text(deprecated("olm.package", ""))?;
+        let text = self.string(name)?;
+        let default = self.string(&package.default_channel)?;
+        let deprecation = self.optional_string(deprecated("olm.package", ""))?;
         let (description, icon) = (self.blob(description)?, self.blob(icon)?);
-        let media_type = self.optional_text(package.icon.as_ref().map(|icon| &icon.media_type))?;
+        let media_type = self.optional_string(package.icon.as_ref().map(|icon| &icon.media_type))?;
         self.push(
             Table::Packages,
             &[
@@ -451,12 +451,12 @@ impl Writer {
             bundle;
         let first_api = self.next(Table::Apis)?;
         for [group, version, kind] in &provided {
-            let (group, version, kind) = (self.text(group)?, self.text(version)?, self.text(kind)?);
+            let (group, version, kind) = (self.string(group)?, self.string(version)?, self.string(kind)?);
             self.push(Table::Apis, &[group.0, group.1, version.0, version.1, kind.0, kind.1]);
         }
         let row = self.next(Table::Bundles)?;
-        let (name, version) = (self.text(&name)?, self.text(&version)?);
-        let deprecation = self.optional_text(deprecation)?;
+        let (name, version) = (self.string(&name)?, self.string(&version)?);
+        let deprecation = self.optional_string(deprecation)?;
         let small = self.blob(Some(small))?;
         let objects = self.blob(objects)?;
         let (kind, csv_blob, a, b) = match csv {

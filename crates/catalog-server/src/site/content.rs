@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value as Json;
 
-use crate::fields::text;
+use crate::fields::string;
 use kube_yaml::go_json::reencoded;
 
 /// A blob as a line, with what it is found by.
@@ -21,10 +21,10 @@ pub(crate) struct Line {
 
 impl Line {
     /// Returns the line of a blob.
-    pub(crate) fn of(blob: &Json) -> Self {
+    pub(crate) fn new(blob: &Json) -> Self {
         let mut line = reencoded(blob, false);
         line.push('\n');
-        let owned = |field| text(blob, field).to_owned();
+        let owned = |field| string(blob, field).to_owned();
         Self { schema: owned("schema"), package: owned("package"), name: owned("name"), text: line.into() }
     }
 }
@@ -99,7 +99,7 @@ mod tests {
             json!({"Schema": "olm.bundle", "package": "a", "name": "a.v1"}),
             json!({"schema": "olm.bundle", "package": "b", "name": "b.v1"}),
         ];
-        let content = Content::new(blobs.iter().map(Line::of).collect());
+        let content = Content::new(blobs.iter().map(Line::new).collect());
         let found = |schema: &str, package: &str, name: &str| {
             let filter = Filter { schema: schema.into(), package: package.into(), name: name.into() };
             String::from_utf8(content.matching(filter).collect::<Vec<_>>().concat()).unwrap()

@@ -45,7 +45,7 @@ pub(crate) enum Exceeded {
 
 impl Exceeded {
     /// Returns the budget that `error` is about.
-    pub(crate) fn of(error: &io::Error) -> Option<Self> {
+    pub(crate) fn find_in(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
 }

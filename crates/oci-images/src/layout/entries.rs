@@ -44,7 +44,7 @@ pub(crate) fn for_each(
     mut visit: impl FnMut(&mut tar::Entry<'_, Opened>, Failed<'_>) -> Result<(), Error>,
 ) -> Result<u64, Error> {
     let what = format!("layer {}", layer.digest());
-    let failed = |error: io::Error| match Exceeded::of(&error) {
+    let failed = |error: io::Error| match Exceeded::find_in(&error) {
         Some(Exceeded::Header) => {
             Error::TooLarge { what: format!("the header of an entry in {what}"), limit: MAX_HEADER_BYTES }
         }

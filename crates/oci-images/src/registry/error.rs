@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::auth;
 use super::deadline::Deadline;
-use super::remedy::Remedy;
+use super::error_remedy::Remedy;
 use crate::layout;
 
 /// A registry could not be used as requested.

@@ -241,7 +241,7 @@ impl Identity {
             let is_other = issued_by_any(&parsed, chain, &others, time).is_ok();
             return Err(if is_other { Problem::AuthorityNotValid } else { problem });
         }
-        let names = Names::of(certificate)
+        let names = Names::parse(certificate)
             .ok_or_else(|| Problem::Certificate("its extensions cannot be read".to_owned()))?;
         if !names.subjects.contains(&self.subject) {
             return Err(Problem::OtherIdentity(names.subjects.join(", ")));
@@ -377,7 +377,7 @@ struct Names {
 
 impl Names {
     /// Reads the extensions of a certificate.
-    fn of(certificate: &[u8]) -> Option<Self> {
+    fn parse(certificate: &[u8]) -> Option<Self> {
         let mut outer = Der(certificate);
         let mut outer = Der(outer.value(0x30)?);
         let mut fields = Der(outer.value(0x30)?);
@@ -700,11 +700,11 @@ mod tests {
     #[test]
     fn certificates_that_are_cut_off_have_no_names() {
         let (certificate, _) = World::new().certificate();
-        let names = Names::of(&certificate).unwrap();
+        let names = Names::parse(&certificate).unwrap();
         assert_eq!(names.subjects, [SUBJECT]);
         assert_eq!(names.issuer.as_deref(), Some(PROVIDER));
         for length in 0..certificate.len() {
-            assert_eq!(Names::of(&certificate[..length]), None, "{length}");
+            assert_eq!(Names::parse(&certificate[..length]), None, "{length}");
         }
     }
 

@@ -14,6 +14,7 @@ mod client;
 mod connections;
 mod deadline;
 mod error;
+mod error_remedy;
 mod failure;
 mod fetch;
 mod file;
@@ -30,7 +31,6 @@ mod pull;
 mod push;
 mod reference;
 mod referrers;
-mod remedy;
 mod retry;
 #[cfg(feature = "sign")]
 mod secretbox;
@@ -53,6 +53,7 @@ pub use certificates::certificate_directories;
 pub use client::Repository;
 pub use deadline::{Deadline, Timeout};
 pub use error::{Action, Error};
+pub use error_remedy::Remedy;
 #[cfg(feature = "sign")]
 pub use keyless::Identity;
 pub use login::{Login, log_in};
@@ -64,7 +65,6 @@ pub use progress::{Progress, ProgressSink};
 pub use pull::pull;
 pub use push::Pushed;
 pub use referrers::Referrer;
-pub use remedy::Remedy;
 pub use retry::Backoff;
 #[cfg(feature = "sign")]
 pub use signature::{SigningKey, Verification};

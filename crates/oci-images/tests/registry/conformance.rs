@@ -77,7 +77,7 @@ impl Client {
 
     async fn push_manifest(&self, name: &str, reference: &str, bytes: &[u8]) -> Response {
         let response = self.put(name, reference, MANIFEST, bytes).await;
-        assert_eq!(response.status, 201, "{}", response.text());
+        assert_eq!(response.status, 201, "{}", response.body_text());
         response
     }
 }
@@ -89,7 +89,7 @@ mod api {
     async fn determining_support() {
         let client = Client::start().await;
         let response = client.get("/v2/").await;
-        assert_eq!((response.status, response.text().as_str()), (200, "{}"));
+        assert_eq!((response.status, response.body_text().as_str()), (200, "{}"));
         assert_eq!(response.header("docker-distribution-api-version"), "registry/2.0");
         assert_eq!(client.get("/").await.status, 404);
         assert_eq!(client.post("/v2/").await.status, 405);
@@ -149,7 +149,7 @@ mod pull {
             ("bytes=0-0,2-2", 200, "0123456789", ""),
         ] {
             let part = send(client.address, "GET", &path, &[&format!("range: {range}")], b"").await;
-            assert_eq!((part.status, part.text().as_str()), (status, body), "{range}");
+            assert_eq!((part.status, part.body_text().as_str()), (status, body), "{range}");
             assert_eq!(part.header("content-range"), content_range, "{range}");
         }
         let outside = send(client.address, "GET", &path, &["range: bytes=10-"], b"").await;
@@ -191,7 +191,7 @@ mod push {
         let path = format!("{upload}?digest={digest}");
         let done = send(client.address, "PUT", &path, &[], b"content").await;
         assert_eq!((done.status, done.header("location")), (201, format!("/v2/a/blobs/{digest}").as_str()));
-        assert_eq!(client.get(done.header("location")).await.text(), "content");
+        assert_eq!(client.get(done.header("location")).await.body_text(), "content");
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -201,7 +201,7 @@ mod push {
         let path = format!("/v2/a/blobs/uploads/?digest={digest}");
         let done = send(client.address, "POST", &path, &[], b"content").await;
         assert_eq!((done.status, done.header("location")), (201, format!("/v2/a/blobs/{digest}").as_str()));
-        assert_eq!(client.get(done.header("location")).await.text(), "content");
+        assert_eq!(client.get(done.header("location")).await.body_text(), "content");
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -227,7 +227,7 @@ mod push {
         let end = format!("{upload}?digest={digest}");
         let done = send(client.address, "PUT", &end, &["content-range: 3-5"], b"def").await;
         assert_eq!((done.status, done.header("location")), (201, format!("/v2/a/blobs/{digest}").as_str()));
-        assert_eq!(client.get(done.header("location")).await.text(), "abcdef");
+        assert_eq!(client.get(done.header("location")).await.body_text(), "abcdef");
         assert_eq!(client.get(&upload).await.code(), "BLOB_UPLOAD_UNKNOWN");
     }
 
@@ -349,17 +349,20 @@ mod content_discovery {
             client.push_manifest("a", tag, &bytes).await;
         }
         let list = async |query: &str| client.get(&format!("/v2/a/tags/list{query}")).await;
-        assert_eq!(list("").await.text(), r#"{"name":"a","tags":["latest","v10","v2"]}"#);
-        assert_eq!(list("?n=0").await.text(), r#"{"name":"a","tags":[]}"#);
-        assert_eq!(list("?last=v10").await.text(), r#"{"name":"a","tags":["v2"]}"#);
+        assert_eq!(list("").await.body_text(), r#"{"name":"a","tags":["latest","v10","v2"]}"#);
+        assert_eq!(list("?n=0").await.body_text(), r#"{"name":"a","tags":[]}"#);
+        assert_eq!(list("?last=v10").await.body_text(), r#"{"name":"a","tags":["v2"]}"#);
         assert_eq!(list("?n=x").await.status, 400);
         let first = list("?n=2").await;
-        assert_eq!(first.text(), r#"{"name":"a","tags":["latest","v10"]}"#);
+        assert_eq!(first.body_text(), r#"{"name":"a","tags":["latest","v10"]}"#);
         assert_eq!(first.header("link"), "</v2/a/tags/list?n=2&last=v10>; rel=\"next\"");
         let second = list("?n=2&last=v10").await;
-        assert_eq!((second.text().as_str(), second.header("link")), (r#"{"name":"a","tags":["v2"]}"#, ""));
+        assert_eq!(
+            (second.body_text().as_str(), second.header("link")),
+            (r#"{"name":"a","tags":["v2"]}"#, "")
+        );
         // Not in the specification, but in every registry.
-        assert_eq!(client.get("/v2/_catalog").await.text(), r#"{"repositories":["a"]}"#);
+        assert_eq!(client.get("/v2/_catalog").await.body_text(), r#"{"repositories":["a"]}"#);
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -17,7 +17,7 @@ impl Response {
         self.headers.get(name).map_or("", String::as_str)
     }
 
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn body_text(&self) -> String {
         String::from_utf8(self.body.clone()).unwrap()
     }
 

@@ -132,7 +132,7 @@ async fn clients_cannot_write_to_a_cache() {
     ] {
         let answer = send(cache.address, method, path, &[], b"").await;
         assert_eq!(answer.status, 405, "{method}");
-        let body = answer.text();
+        let body = answer.body_text();
         let expected = "the registry is a cache of registry.example.com: push there instead";
         assert!(answer.code() == "UNSUPPORTED" && body.contains(expected), "{body}");
     }
@@ -300,9 +300,9 @@ async fn upstream_that_does_not_finish_ends_at_the_time_limit() {
     let digest = sha256(b"x");
     let manifest = send(cache.address, "GET", &format!("/v2/a/manifests/{digest}"), &[], b"").await;
     assert!(
-        manifest.status == 502 && manifest.text().contains("total timeout of 1 s"),
+        manifest.status == 502 && manifest.body_text().contains("total timeout of 1 s"),
         "{}",
-        manifest.text()
+        manifest.body_text()
     );
     let request =
         format!("GET /v2/a/blobs/{digest} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", cache.address);
@@ -337,7 +337,7 @@ async fn request_that_comes_back_is_rejected() {
     *cache.lock().unwrap() = Some(running.address);
     let answer = send(running.address, "GET", "/v2/a/manifests/v1", &[], b"").await;
     assert_eq!(answer.status, 502);
-    assert!(answer.text().contains("is this registry itself"), "{}", answer.text());
+    assert!(answer.body_text().contains("is this registry itself"), "{}", answer.body_text());
     assert_eq!(log.requests().len(), 1);
 }
 
@@ -397,8 +397,8 @@ async fn blob_of_another_digest_is_an_error_before_its_first_byte() {
         // A part without the last byte, for which the digest is not verified otherwise.
         let range = if content.is_empty() { &[][..] } else { &["range: bytes=0-1"] };
         let response = send(cache.address, "GET", &path, range, b"").await;
-        assert_eq!(response.status, 502, "{content}: {}", response.text());
-        assert!(response.text().contains("digest"), "{}", response.text());
+        assert_eq!(response.status, 502, "{content}: {}", response.body_text());
+        assert!(response.body_text().contains("digest"), "{}", response.body_text());
     }
 }
 
@@ -411,8 +411,8 @@ async fn empty_blob_and_part_of_blob_are_served() {
     }
     let cache = cache_of(origin.address).await;
     let empty = send(cache.address, "GET", &format!("/v2/a/blobs/{}", sha256(b"")), &[], b"").await;
-    assert_eq!((empty.status, empty.text()), (200, String::new()));
+    assert_eq!((empty.status, empty.body_text()), (200, String::new()));
     let path = format!("/v2/a/blobs/{}", sha256(b"true"));
     let part = send(cache.address, "GET", &path, &["range: bytes=0-1"], b"").await;
-    assert_eq!((part.status, part.text()), (206, "tr".to_owned()));
+    assert_eq!((part.status, part.body_text()), (206, "tr".to_owned()));
 }

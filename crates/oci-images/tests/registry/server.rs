@@ -183,7 +183,7 @@ mod directory {
         fs::write(directory.path().join("uploads/leftover"), "half a blob").unwrap();
         let registry = Running::start_in(directory, |_| {}).await;
         let blob = format!("/v2/a/blobs/{}", sha256(b"blob"));
-        assert_eq!(send(registry.address, "GET", &blob, &[], b"").await.text(), "blob");
+        assert_eq!(send(registry.address, "GET", &blob, &[], b"").await.body_text(), "blob");
         assert_eq!(count(&registry.directory.path().join("uploads")), 0);
     }
 
@@ -204,7 +204,7 @@ mod directory {
         let blob = format!("/v2/a/blobs/{}", sha256(b"blob"));
         assert_eq!(push(registry.address, "a", b"other").await, 405);
         assert_eq!(send(registry.address, "DELETE", &blob, &[], b"").await.status, 405);
-        assert_eq!(send(registry.address, "GET", &blob, &[], b"").await.text(), "blob");
+        assert_eq!(send(registry.address, "GET", &blob, &[], b"").await.body_text(), "blob");
         // Others may read it too, and none may write.
         assert!(matches!(Server::bind(options(&path)).await, Err(Error::InUse { .. })));
         let mut another = options(&path);
@@ -324,7 +324,7 @@ mod uploads {
         size.await.unwrap();
         let path = format!("{upload}?digest={}", sha256(b"abcdef"));
         let done = send(address, "PUT", &path, &["content-range: 3-5"], b"def").await;
-        assert_eq!(done.status, 201, "{}", done.text());
+        assert_eq!(done.status, 201, "{}", done.body_text());
     }
 }
 

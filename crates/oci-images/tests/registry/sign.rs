@@ -67,7 +67,7 @@ async fn push_blob(registry: &Running, media_type: &str, bytes: &[u8]) -> Value 
 async fn put_manifest(registry: &Running, tag: &str, manifest: &Value) {
     let (path, kind) = (format!("/v2/org/app/manifests/{tag}"), format!("content-type: {MANIFEST}"));
     let put = send(registry.address, "PUT", &path, &[&kind], manifest.to_string().as_bytes()).await;
-    assert_eq!(put.status, 201, "{}", put.text());
+    assert_eq!(put.status, 201, "{}", put.body_text());
 }
 
 async fn get_manifest(registry: &Running, tag: &str) -> Value {

@@ -265,7 +265,7 @@ fn lane<'b>(linked: &PackageGraph<'b>, channel: &'b Channel, index: &HashMap<&st
             let step = upgrades.next(&entry.name, version(&entry.name))?;
             Some((row_of(&step.to)?, step.by))
         });
-        nodes.push(Node { row, entry, state: states.of(&entry.name), next, outside: [None, None] });
+        nodes.push(Node { row, entry, state: states.state(&entry.name), next, outside: [None, None] });
         if let Some(from) = row_of(&entry.replaces).filter(|from| *from != row) {
             let is_bent = place[&from].abs_diff(place[&row]) > 1 || from < row;
             links.push(Link { from, to: row, is_bent });
@@ -394,7 +394,7 @@ impl<'b> States<'b> {
         states
     }
 
-    fn of(&self, name: &str) -> State {
+    fn state(&self, name: &str) -> State {
         if self.heads.contains(name) {
             State::Head
         } else if self.stranded.contains(name) {

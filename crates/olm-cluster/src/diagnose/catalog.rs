@@ -13,7 +13,7 @@ const RECONNECT: u64 = 45;
 
 /// Reports catalogs that OLM cannot use.
 pub(crate) fn catalogs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Diagnosis>) {
-    for catalog in snapshot.of(kinds::CATALOG_SOURCE) {
+    for catalog in snapshot.objects(kinds::CATALOG_SOURCE) {
         let (name, namespace) = (name_of(catalog), namespace_of(catalog));
         if !is_catalog_in_scope(snapshot, scope, namespace, name)
             || (scope.package.is_none() && !scope.covers(catalog))

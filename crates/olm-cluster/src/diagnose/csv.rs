@@ -10,7 +10,7 @@ use crate::snapshot::{Snapshot, label, list, name_of, namespace_of, string, stri
 
 /// Reports CSVs that are not installed.
 pub(crate) fn csvs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Diagnosis>) {
-    for csv in snapshot.of(kinds::CSV) {
+    for csv in snapshot.objects(kinds::CSV) {
         if !label(csv, "olm.copiedFrom").is_empty() || !covers_csv(snapshot, scope, csv) {
             continue;
         }

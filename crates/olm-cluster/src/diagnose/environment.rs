@@ -8,7 +8,7 @@ use crate::snapshot::{Snapshot, condition, label, list, name_of, namespace_of, n
 
 /// Reports namespaces that are being deleted.
 pub(crate) fn namespaces(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Diagnosis>) {
-    for namespace in snapshot.of(kinds::NAMESPACE) {
+    for namespace in snapshot.objects(kinds::NAMESPACE) {
         let name = name_of(namespace);
         if scope.namespace.as_deref().is_some_and(|wanted| wanted != name)
             || string(namespace, "/metadata/deletionTimestamp").is_empty()
@@ -42,7 +42,7 @@ pub(crate) fn namespaces(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Dia
 
 /// Reports namespaces with more than one operator group, and groups without their service account.
 pub(crate) fn operator_groups(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Diagnosis>) {
-    let groups = snapshot.of(kinds::OPERATOR_GROUP);
+    let groups = snapshot.objects(kinds::OPERATOR_GROUP);
     let mut reported: Vec<&str> = Vec::new();
     for group in groups.iter().filter(|group| scope.covers(group)) {
         let namespace = namespace_of(group);
@@ -84,7 +84,9 @@ pub(crate) fn operator_groups(snapshot: &Snapshot, scope: &Scope, found: &mut Ve
         }
     }
     // Without a group, OLM does nothing; the CSV says so only once it exists.
-    for subscription in snapshot.of(kinds::SUBSCRIPTION).iter().filter(|one| scope.covers_subscription(one)) {
+    for subscription in
+        snapshot.objects(kinds::SUBSCRIPTION).iter().filter(|one| scope.covers_subscription(one))
+    {
         let namespace = namespace_of(subscription);
         if snapshot.unreadable.contains_key(kinds::OPERATOR_GROUP.kind)
             || groups.iter().any(|group| namespace_of(group) == namespace)
@@ -108,7 +110,7 @@ const OLM_RESTART: u64 = 120;
 
 /// Reports that OLM itself does not run.
 pub fn olm(snapshot: &Snapshot, found: &mut Vec<Diagnosis>) {
-    let deployments = snapshot.of(kinds::DEPLOYMENT).iter().filter(|deployment| {
+    let deployments = snapshot.objects(kinds::DEPLOYMENT).iter().filter(|deployment| {
         matches!(name_of(deployment), "olm-operator" | "catalog-operator")
             && (label(deployment, "app") == name_of(deployment)
                 || string(deployment, "/spec/selector/matchLabels/app") == name_of(deployment))

@@ -1,6 +1,7 @@
 //! Problems of pods and deployments: of catalogs, of unpack jobs and of operators.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use serde_json::Value;
 
@@ -20,13 +21,13 @@ enum Role<'s> {
     Test,
 }
 
-impl Role<'_> {
-    fn text(&self) -> String {
+impl fmt::Display for Role<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Catalog(name) => format!("the pod of catalog `{name}`"),
-            Self::Unpacking => "the pod that unpacks the bundle".to_owned(),
-            Self::Operator(deployment) => format!("the pod of deployment `{deployment}`"),
-            Self::Test => "the pod of the test".to_owned(),
+            Self::Catalog(name) => write!(formatter, "the pod of catalog `{name}`"),
+            Self::Unpacking => formatter.write_str("the pod that unpacks the bundle"),
+            Self::Operator(deployment) => write!(formatter, "the pod of deployment `{deployment}`"),
+            Self::Test => formatter.write_str("the pod of the test"),
         }
     }
 }
@@ -55,9 +56,9 @@ fn role<'s>(snapshot: &'s Snapshot, scope: &Scope, pod: &'s Value) -> Option<Rol
 pub(crate) fn is_catalog_in_scope(snapshot: &Snapshot, scope: &Scope, namespace: &str, name: &str) -> bool {
     let Some(package) = &scope.package else { return true };
     name == catalog_name(package)
-        || snapshot.of(kinds::SUBSCRIPTION).iter().filter(|one| scope.covers_subscription(one)).any(|one| {
-            string(one, "/spec/source") == name && string(one, "/spec/sourceNamespace") == namespace
-        })
+        || snapshot.objects(kinds::SUBSCRIPTION).iter().filter(|one| scope.covers_subscription(one)).any(
+            |one| string(one, "/spec/source") == name && string(one, "/spec/sourceNamespace") == namespace,
+        )
 }
 
 fn is_of_operator(snapshot: &Snapshot, scope: &Scope, namespace: &str, deployment: &str) -> bool {
@@ -71,7 +72,7 @@ fn is_of_operator(snapshot: &Snapshot, scope: &Scope, namespace: &str, deploymen
 /// Reports containers that do not start or do not stay up, and pods that are not scheduled.
 pub(crate) fn pods(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Diagnosis>) {
     let owners = owners(snapshot);
-    for pod in snapshot.of(kinds::POD) {
+    for pod in snapshot.objects(kinds::POD) {
         if !string(pod, "/metadata/deletionTimestamp").is_empty() {
             continue;
         }
@@ -83,7 +84,7 @@ pub(crate) fn pods(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Diagnosis
             }
             continue;
         }
-        if let Some(problem) = scheduling::unscheduled(snapshot, pod, &role.text()) {
+        if let Some(problem) = scheduling::unscheduled(snapshot, pod, &role.to_string()) {
             found.push(problem);
             continue;
         }
@@ -113,7 +114,7 @@ enum Owner<'s> {
 }
 
 impl<'s> Owner<'s> {
-    fn of(pod: &'s Value) -> Option<Self> {
+    fn of_pod(pod: &'s Value) -> Option<Self> {
         let namespace = namespace_of(pod);
         match deployment_of(pod) {
             Some(deployment) => Some(Self::Deployment(namespace, deployment)),
@@ -137,8 +138,8 @@ struct Owned<'s> {
 /// Returns the owners of pods.
 fn owners(snapshot: &Snapshot) -> HashMap<Owner<'_>, Owned<'_>> {
     let mut owners: HashMap<_, Owned<'_>> = HashMap::new();
-    for pod in snapshot.of(kinds::POD) {
-        let Some(owner) = Owner::of(pod) else { continue };
+    for pod in snapshot.objects(kinds::POD) {
+        let Some(owner) = Owner::of_pod(pod) else { continue };
         let pods = owners.entry(owner).or_default();
         pods.latest = pods.latest.max(created(pod));
         pods.has_live |= !is_ended_by_node(pod);
@@ -152,7 +153,7 @@ fn created(pod: &Value) -> &str {
 
 /// Returns whether another pod of the owner of a pod that its node has ended was created later, or has not ended.
 fn is_replaced(owners: &HashMap<Owner<'_>, Owned<'_>>, pod: &Value) -> bool {
-    let pods = Owner::of(pod).and_then(|owner| owners.get(&owner));
+    let pods = Owner::of_pod(pod).and_then(|owner| owners.get(&owner));
     pods.is_some_and(|pods| pods.has_live || pods.latest > created(pod))
 }
 
@@ -171,7 +172,7 @@ fn ended_by_node(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Diagnosis
     Diagnosis::new(
         id,
         object(kinds::POD, pod),
-        format!("{} {what}, and no other pod replaces it: {text}", role.text()),
+        format!("{} {what}, and no other pod replaces it: {text}", role),
     )
     .evidence(format!("status: phase Failed, {reason}: {text}"))
     .help(help)
@@ -212,14 +213,10 @@ fn stuck(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Option<Diagnosis>
         format!("create what the volume refers to in namespace `{namespace}`")
     };
     Some(
-        Diagnosis::new(
-            "pod-not-started",
-            object(kinds::POD, pod),
-            format!("{} cannot start: {text}", role.text()),
-        )
-        .events(snapshot, kinds::POD, pod)
-        .help(help)
-        .patience(message::patience(&text, if volume { MISSING } else { NETWORK })),
+        Diagnosis::new("pod-not-started", object(kinds::POD, pod), format!("{} cannot start: {text}", role))
+            .events(snapshot, kinds::POD, pod)
+            .help(help)
+            .patience(message::patience(&text, if volume { MISSING } else { NETWORK })),
     )
 }
 
@@ -245,7 +242,7 @@ fn container(snapshot: &Snapshot, pod: &Value, status: &Value, role: &Role<'_>) 
                 observed(Diagnosis::new(
                     "image-pull-failed",
                     object(kinds::POD, pod),
-                    format!("{} cannot pull image `{image}`{}", role.text(), pull_reason(&lower)),
+                    format!("{} cannot pull image `{image}`{}", role, pull_reason(&lower)),
                 ))
                 .events(snapshot, kinds::POD, pod)
                 .help(pull_help(&lower, waiting, role, namespace))
@@ -256,7 +253,7 @@ fn container(snapshot: &Snapshot, pod: &Value, status: &Value, role: &Role<'_>) 
             observed(Diagnosis::new(
                 "container-not-created",
                 object(kinds::POD, pod),
-                format!("{} cannot start container `{name}`: {text}", role.text()),
+                format!("{} cannot start container `{name}`: {text}", role),
             ))
             .events(snapshot, kinds::POD, pod)
             .help(start_help(&text.to_lowercase(), namespace))
@@ -280,7 +277,7 @@ fn container(snapshot: &Snapshot, pod: &Value, status: &Value, role: &Role<'_>) 
                     object(kinds::POD, pod),
                     format!(
                         "container `{name}` of {} is running, but not ready: {}",
-                        role.text(),
+                        role,
                         shortened(string(event, "/message"))
                     ),
                 )
@@ -341,7 +338,7 @@ fn crash(pod: &Value, status: &Value, role: &Role<'_>) -> Diagnosis {
     Diagnosis::new(
         "container-crashes",
         object(kinds::POD, pod),
-        format!("container `{name}` of {} {how}", role.text()),
+        format!("container `{name}` of {} {how}", role),
     )
     .evidence(evidence)
     .help(help)
@@ -437,7 +434,8 @@ fn start_help(message: &str, namespace: &str) -> String {
 
 /// Reports deployments whose pods cannot be created, and those that made no progress in time.
 pub(crate) fn deployments(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Diagnosis>) {
-    for deployment in snapshot.of(kinds::DEPLOYMENT).iter().filter(|deployment| scope.covers(deployment)) {
+    for deployment in snapshot.objects(kinds::DEPLOYMENT).iter().filter(|deployment| scope.covers(deployment))
+    {
         let (name, namespace) = (name_of(deployment), namespace_of(deployment));
         let catalog = string(deployment, &format!("/spec/selector/matchLabels/{CATALOG_LABEL}"));
         let in_scope = if catalog.is_empty() {

@@ -9,7 +9,9 @@ use crate::snapshot::{Snapshot, condition, list, name_of, namespace_of, string, 
 
 /// Reports subscriptions that cannot be resolved.
 pub(crate) fn subscriptions(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Diagnosis>) {
-    for subscription in snapshot.of(kinds::SUBSCRIPTION).iter().filter(|one| scope.covers_subscription(one)) {
+    for subscription in
+        snapshot.objects(kinds::SUBSCRIPTION).iter().filter(|one| scope.covers_subscription(one))
+    {
         missing_catalog(snapshot, subscription, found);
         if let Some(failed) = condition(subscription, "ResolutionFailed", "True") {
             found.push(resolution(subscription, failed));
@@ -33,7 +35,7 @@ fn missing_catalog(snapshot: &Snapshot, subscription: &Value, found: &mut Vec<Di
     let (source, namespace) =
         (string(subscription, "/spec/source"), string(subscription, "/spec/sourceNamespace"));
     let unknown = snapshot.unreadable.contains_key(kinds::CATALOG_SOURCE.kind)
-        || !snapshot.of(kinds::CATALOG_SOURCE).iter().any(|catalog| namespace_of(catalog) == namespace)
+        || !snapshot.objects(kinds::CATALOG_SOURCE).iter().any(|catalog| namespace_of(catalog) == namespace)
             && namespace != namespace_of(subscription);
     if unknown || snapshot.get(kinds::CATALOG_SOURCE, namespace, source).is_some() {
         return;
@@ -148,7 +150,8 @@ fn unpack_help(namespace: &str) -> String {
 
 /// Reports plans that failed, or that wait for approval.
 pub(crate) fn plans(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Diagnosis>) {
-    for plan in snapshot.of(kinds::INSTALL_PLAN).iter().filter(|plan| is_current(snapshot, scope, plan)) {
+    for plan in snapshot.objects(kinds::INSTALL_PLAN).iter().filter(|plan| is_current(snapshot, scope, plan))
+    {
         let (name, namespace) = (name_of(plan), namespace_of(plan));
         let phase = string(plan, "/status/phase");
         for lookup in list(plan, "/status/bundleLookups") {

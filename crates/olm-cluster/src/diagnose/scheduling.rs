@@ -94,7 +94,7 @@ fn unready_nodes(snapshot: &Snapshot) -> Vec<String> {
         let mut taints = list(node, "/spec/taints").iter().map(|taint| string(taint, "/key").to_owned());
         taints.find(|key| TEMPORARY.contains(&key.as_str()))
     };
-    let nodes = snapshot.of(kinds::NODE).iter();
+    let nodes = snapshot.objects(kinds::NODE).iter();
     nodes
         .filter_map(|node| {
             let taint = temporary(node)?;
@@ -116,7 +116,7 @@ fn unready_nodes(snapshot: &Snapshot) -> Vec<String> {
 /// Returns the taints of nodes that do not pass by themselves and that a pod does not tolerate.
 fn taints(snapshot: &Snapshot, pod: &Value) -> Vec<String> {
     let mut nodes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for node in snapshot.of(kinds::NODE) {
+    for node in snapshot.objects(kinds::NODE) {
         for taint in list(node, "/spec/taints") {
             let (key, effect) = (string(taint, "/key"), string(taint, "/effect"));
             if TEMPORARY.contains(&key) || effect == "PreferNoSchedule" || tolerates(pod, taint) {

@@ -101,9 +101,9 @@ fn with_event(reason: &str, message: &str) -> Diagnosis {
     let mut snapshot = Snapshot::default();
     let pod = with_pod(&json!({}));
     for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP] {
-        snapshot.extend(kind, pod.of(kind).iter().cloned());
+        snapshot.extend(kind, pod.objects(kind).iter().cloned());
     }
-    let mut pod = pod.of(kinds::POD)[0].clone();
+    let mut pod = pod.objects(kinds::POD)[0].clone();
     pod["status"] = json!({"phase": "Pending"});
     snapshot.add(json!({
         "apiVersion": "v1", "kind": "Event", "metadata": {"name": "one", "namespace": "ns"},
@@ -152,9 +152,9 @@ fn unschedulable(node: Value) -> Snapshot {
     let mut snapshot = Snapshot::default();
     let pod = with_pod(&json!({}));
     for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP] {
-        snapshot.extend(kind, pod.of(kind).iter().cloned());
+        snapshot.extend(kind, pod.objects(kind).iter().cloned());
     }
-    let mut pod = pod.of(kinds::POD)[0].clone();
+    let mut pod = pod.objects(kinds::POD)[0].clone();
     pod["status"] = json!({"phase": "Pending", "conditions": [{
         "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
         "message": "0/1 nodes are available: 1 node(s) had untolerated taint(s).",
@@ -215,11 +215,11 @@ fn nodes_that_have_nothing_to_do_with_a_pod_are_not_named() {
         }))
     };
     let changed = |snapshot: &Snapshot, change: &dyn Fn(&mut Value)| {
-        let mut pod = snapshot.of(kinds::POD)[0].clone();
+        let mut pod = snapshot.objects(kinds::POD)[0].clone();
         change(&mut pod);
         let mut other = Snapshot::default();
         for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP, kinds::NODE] {
-            other.extend(kind, snapshot.of(kind).iter().cloned());
+            other.extend(kind, snapshot.objects(kind).iter().cloned());
         }
         other.extend(kinds::POD, [pod]);
         first(&other)
@@ -243,10 +243,10 @@ fn a_ready_container_and_a_foreign_pod_are_no_problem() {
     let ready = json!({"name": "manager", "ready": true, "restartCount": 3, "state": {"running": {}}});
     assert_eq!(problems(&with_pod(&ready), &scope()), []);
     let mut foreign = with_pod(&waiting("ErrImagePull", "not found"));
-    let pod = foreign.of(kinds::POD)[0].clone();
+    let pod = foreign.objects(kinds::POD)[0].clone();
     let mut other = Snapshot::default();
     for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP] {
-        other.extend(kind, foreign.of(kind).iter().cloned());
+        other.extend(kind, foreign.objects(kind).iter().cloned());
     }
     let mut pod = pod;
     pod["metadata"]["ownerReferences"][0]["name"] = "another-5f".into();
@@ -263,14 +263,14 @@ fn an_evicted_pod_is_a_problem_only_if_no_other_replaces_it() {
         "state": {"terminated": {"exitCode": 137, "reason": "Error"}},
     });
     let mut objects = with_pod(&killed);
-    let mut pod = objects.of(kinds::POD)[0].clone();
+    let mut pod = objects.objects(kinds::POD)[0].clone();
     pod["status"]["phase"] = "Failed".into();
     pod["status"]["reason"] = "Evicted".into();
     pod["status"]["message"] = "The node was low on resource: memory.".into();
     pod["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z".into();
     let mut evicted = Snapshot::default();
     for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP] {
-        evicted.extend(kind, objects.of(kind).iter().cloned());
+        evicted.extend(kind, objects.objects(kind).iter().cloned());
     }
     objects = evicted.clone();
     evicted.extend(kinds::POD, [pod.clone()]);
@@ -301,7 +301,7 @@ fn an_evicted_pod_is_a_problem_only_if_no_other_replaces_it() {
         });
         let mut evicted = Snapshot::default();
         for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP] {
-            evicted.extend(kind, objects.of(kind).iter().cloned());
+            evicted.extend(kind, objects.objects(kind).iter().cloned());
         }
         evicted.extend(kinds::POD, many);
         evicted

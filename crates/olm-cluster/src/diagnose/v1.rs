@@ -25,7 +25,7 @@ const RETRYING: u64 = 60;
 
 /// Returns the extensions that are looked at.
 fn extensions<'s>(snapshot: &'s Snapshot, scope: &'s Scope) -> impl Iterator<Item = &'s Value> {
-    snapshot.of(kinds::CLUSTER_EXTENSION).iter().filter(|one| covers(scope, one))
+    snapshot.objects(kinds::CLUSTER_EXTENSION).iter().filter(|one| covers(scope, one))
 }
 
 /// Returns whether an extension is looked at: it has no namespace, but what it installs has.
@@ -54,7 +54,7 @@ fn selects(extension: &Value, catalog: &Value) -> bool {
 /// Reports catalogs that catalogd does not serve.
 pub(crate) fn catalogs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Diagnosis>) {
     let is_limited = scope.namespace.is_some() || scope.package.is_some();
-    for catalog in snapshot.of(kinds::CLUSTER_CATALOG) {
+    for catalog in snapshot.objects(kinds::CLUSTER_CATALOG) {
         if is_limited && !extensions(snapshot, scope).any(|one| selects(one, catalog)) {
             continue;
         }
@@ -176,7 +176,7 @@ fn without_catalog(snapshot: &Snapshot, extension: &Value, problem: Diagnosis) -
         return problem;
     }
     let selected: Vec<&Value> =
-        snapshot.of(kinds::CLUSTER_CATALOG).iter().filter(|one| selects(extension, one)).collect();
+        snapshot.objects(kinds::CLUSTER_CATALOG).iter().filter(|one| selects(extension, one)).collect();
     let names: Vec<String> = selected.iter().map(|one| format!("`{}`", name_of(one))).collect();
     if selected.is_empty() {
         return problem

@@ -99,7 +99,7 @@ pub fn prepare(documents: Vec<Value>, options: &Options) -> Result<Prepared, Pre
         if name_of(&object).is_empty() {
             return Err(PrepareError::Nameless(string(&object, "/kind").to_owned()));
         }
-        let Some(kind) = Kind::of(&object) else { return Err(PrepareError::Kind(shown())) };
+        let Some(kind) = Kind::of_object(&object) else { return Err(PrepareError::Kind(shown())) };
         if kind == kinds::CATALOG_SOURCE && options.without_catalogs {
             continue;
         }

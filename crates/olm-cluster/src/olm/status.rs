@@ -44,7 +44,7 @@ impl Status {
 pub fn status(snapshot: &Snapshot) -> Status {
     let mut status =
         Status { installed: false, version: String::new(), namespace: String::new(), components: Vec::new() };
-    let crds: Vec<&str> = snapshot.of(kinds::CRD).iter().map(name_of).collect();
+    let crds: Vec<&str> = snapshot.objects(kinds::CRD).iter().map(name_of).collect();
     let missing: Vec<&str> = CRDS.iter().copied().filter(|name| !crds.contains(name)).collect();
     status.installed = missing.len() < CRDS.len();
     let state = if missing.is_empty() {
@@ -57,7 +57,7 @@ pub fn status(snapshot: &Snapshot) -> Status {
     };
     push("CustomResourceDefinitions".into(), missing.is_empty(), state);
     for name in DEPLOYMENTS {
-        let found = snapshot.of(kinds::DEPLOYMENT).iter().find(|one| name_of(one) == *name);
+        let found = snapshot.objects(kinds::DEPLOYMENT).iter().find(|one| name_of(one) == *name);
         match found {
             None => push(format!("Deployment `{name}`"), false, "does not exist".into()),
             Some(one) => {
@@ -69,7 +69,7 @@ pub fn status(snapshot: &Snapshot) -> Status {
             }
         }
     }
-    let packageserver = snapshot.of(kinds::CSV).iter().find(|one| name_of(one) == "packageserver");
+    let packageserver = snapshot.objects(kinds::CSV).iter().find(|one| name_of(one) == "packageserver");
     match packageserver {
         None => push("ClusterServiceVersion `packageserver`".into(), false, "does not exist".into()),
         Some(one) => {
@@ -83,12 +83,12 @@ pub fn status(snapshot: &Snapshot) -> Status {
             push(object, phase == "Succeeded", state);
         }
     }
-    for one in snapshot.of(kinds::API_SERVICE).iter().filter(|one| is_packages(one)) {
+    for one in snapshot.objects(kinds::API_SERVICE).iter().filter(|one| is_packages(one)) {
         let available = condition(one, "Available", "True").is_some();
         let state = if available { "is available" } else { "is not available" };
         push(format!("APIService `{}`", name_of(one)), available, state.into());
     }
-    for one in snapshot.of(kinds::CATALOG_SOURCE) {
+    for one in snapshot.objects(kinds::CATALOG_SOURCE) {
         let state = match string(one, "/status/connectionState/lastObservedState") {
             "" => "was not connected yet",
             state => state,

@@ -199,7 +199,7 @@ pub fn operator_group(
 pub fn problems(snapshot: &Snapshot, candidate: &Candidate, kube_version: &str) -> Vec<Diagnosis> {
     let mut found = Vec::new();
     let (package, namespace) = (candidate.package.as_str(), candidate.namespace.as_str());
-    match snapshot.of(kinds::NAMESPACE).iter().find(|one| name_of(one) == namespace) {
+    match snapshot.objects(kinds::NAMESPACE).iter().find(|one| name_of(one) == namespace) {
         None if !candidate.create_namespace && !snapshot.unreadable.contains_key(kinds::NAMESPACE.kind) => {
             found.push(
                 Diagnosis::new(
@@ -279,7 +279,7 @@ pub fn problems(snapshot: &Snapshot, candidate: &Candidate, kube_version: &str) 
     let is_known = !snapshot.unreadable.contains_key(kinds::SUBSCRIPTION.kind);
     for name in candidate.packages.iter().filter(|_| is_known) {
         let is_installed =
-            snapshot.of(kinds::SUBSCRIPTION).iter().any(|one| string(one, "/spec/name") == name);
+            snapshot.objects(kinds::SUBSCRIPTION).iter().any(|one| string(one, "/spec/name") == name);
         if !is_installed {
             found.push(
                 Diagnosis::new(
@@ -342,7 +342,7 @@ fn kubernetes(candidate: &Candidate, kube_version: &str, found: &mut Vec<Diagnos
 
 /// Reports CRDs that another operator owns: an API can have one operator in a namespace.
 fn owners(snapshot: &Snapshot, candidate: &Candidate, found: &mut Vec<Diagnosis>) {
-    for csv in snapshot.of(kinds::CSV) {
+    for csv in snapshot.objects(kinds::CSV) {
         if string(csv, "/status/reason") == "Copied" {
             continue;
         }
@@ -371,7 +371,7 @@ fn owners(snapshot: &Snapshot, candidate: &Candidate, found: &mut Vec<Diagnosis>
                 continue;
             }
         }
-        let same_package = snapshot.of(kinds::SUBSCRIPTION).iter().any(|one| {
+        let same_package = snapshot.objects(kinds::SUBSCRIPTION).iter().any(|one| {
             namespace_of(one) == namespace_of(csv)
                 && string(one, "/status/installedCSV") == name_of(csv)
                 && string(one, "/spec/name") == candidate.package
@@ -406,7 +406,7 @@ fn watches(csv: &Value, namespace: &str) -> bool {
 /// Returns the CRD in the snapshot.
 #[must_use]
 pub fn crd<'s>(snapshot: &'s Snapshot, name: &str) -> Option<&'s Value> {
-    snapshot.of(kinds::CRD).iter().find(|crd| name_of(crd) == name)
+    snapshot.objects(kinds::CRD).iter().find(|crd| name_of(crd) == name)
 }
 
 #[cfg(test)]

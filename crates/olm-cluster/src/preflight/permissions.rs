@@ -22,10 +22,10 @@ const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 pub async fn denied(cluster: &Cluster, namespace: &str, objects: &[Value], exist: bool) -> Option<Diagnosis> {
     let verbs: &[&str] = if exist { &["patch"] } else { &["create", "patch"] };
     let mut wanted = Vec::new();
-    if objects.iter().any(|object| Kind::of(object) == Some(kinds::SUBSCRIPTION)) {
+    if objects.iter().any(|object| Kind::of_object(object) == Some(kinds::SUBSCRIPTION)) {
         wanted.push((kinds::INSTALL_PLAN, "patch", ""));
     }
-    for (kind, object) in objects.iter().filter_map(|object| Some((Kind::of(object)?, object))) {
+    for (kind, object) in objects.iter().filter_map(|object| Some((Kind::of_object(object)?, object))) {
         // A role may allow to change objects of certain names; none can allow to create them.
         let name = if exist { name_of(object) } else { "" };
         for verb in verbs {

@@ -65,7 +65,7 @@ pub async fn run(
     report: &mut dyn FnMut(Report),
 ) -> Result<(), Failure> {
     for object in objects {
-        let Some(kind) = Kind::of(object) else { continue };
+        let Some(kind) = Kind::of_object(object) else { continue };
         let apply = async || cluster.apply(kind, object, Write::Stored).await;
         let applied = repeated(deadline, stage_of(kind), report, apply).await?;
         changes.record(kind, object, applied.is_new);

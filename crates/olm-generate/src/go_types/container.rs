@@ -6,15 +6,15 @@ use super::fields::GoType::{Bool, Int, IntOrText, List, Map, Quantity, Struct, T
 use super::fields::{GoStruct, always, omitempty, pointer};
 
 pub(crate) static OBJECT_FIELD_SELECTOR: GoStruct =
-    GoStruct::of(&[omitempty("apiVersion", Text), always("fieldPath", Text)]);
+    GoStruct::new(&[omitempty("apiVersion", Text), always("fieldPath", Text)]);
 
-pub(crate) static RESOURCE_FIELD_SELECTOR: GoStruct = GoStruct::of(&[
+pub(crate) static RESOURCE_FIELD_SELECTOR: GoStruct = GoStruct::new(&[
     omitempty("containerName", Text),
     omitempty("divisor", Quantity),
     always("resource", Text),
 ]);
 
-pub(crate) static CONTAINER_PORT: GoStruct = GoStruct::of(&[
+pub(crate) static CONTAINER_PORT: GoStruct = GoStruct::new(&[
     always("containerPort", Int),
     omitempty("hostIP", Text),
     omitempty("hostPort", Int),
@@ -22,30 +22,30 @@ pub(crate) static CONTAINER_PORT: GoStruct = GoStruct::of(&[
     omitempty("protocol", Text),
 ]);
 
-static CONFIG_MAP_ENV_SOURCE: GoStruct = GoStruct::of(&[omitempty("name", Text), pointer("optional", Bool)]);
+static CONFIG_MAP_ENV_SOURCE: GoStruct = GoStruct::new(&[omitempty("name", Text), pointer("optional", Bool)]);
 
-static SECRET_ENV_SOURCE: GoStruct = GoStruct::of(&[omitempty("name", Text), pointer("optional", Bool)]);
+static SECRET_ENV_SOURCE: GoStruct = GoStruct::new(&[omitempty("name", Text), pointer("optional", Bool)]);
 
-pub(crate) static ENV_FROM_SOURCE: GoStruct = GoStruct::of(&[
+pub(crate) static ENV_FROM_SOURCE: GoStruct = GoStruct::new(&[
     pointer("configMapRef", Struct(&CONFIG_MAP_ENV_SOURCE)),
     omitempty("prefix", Text),
     pointer("secretRef", Struct(&SECRET_ENV_SOURCE)),
 ]);
 
 static CONFIG_MAP_KEY_SELECTOR: GoStruct =
-    GoStruct::of(&[always("key", Text), omitempty("name", Text), pointer("optional", Bool)]);
+    GoStruct::new(&[always("key", Text), omitempty("name", Text), pointer("optional", Bool)]);
 
 static SECRET_KEY_SELECTOR: GoStruct =
-    GoStruct::of(&[always("key", Text), omitempty("name", Text), pointer("optional", Bool)]);
+    GoStruct::new(&[always("key", Text), omitempty("name", Text), pointer("optional", Bool)]);
 
-static FILE_KEY_SELECTOR: GoStruct = GoStruct::of(&[
+static FILE_KEY_SELECTOR: GoStruct = GoStruct::new(&[
     always("key", Text),
     pointer("optional", Bool),
     always("path", Text),
     always("volumeName", Text),
 ]);
 
-static ENV_VAR_SOURCE: GoStruct = GoStruct::of(&[
+static ENV_VAR_SOURCE: GoStruct = GoStruct::new(&[
     pointer("configMapKeyRef", Struct(&CONFIG_MAP_KEY_SELECTOR)),
     pointer("fieldRef", Struct(&OBJECT_FIELD_SELECTOR)),
     pointer("fileKeyRef", Struct(&FILE_KEY_SELECTOR)),
@@ -53,32 +53,32 @@ static ENV_VAR_SOURCE: GoStruct = GoStruct::of(&[
     pointer("secretKeyRef", Struct(&SECRET_KEY_SELECTOR)),
 ]);
 
-pub(crate) static ENV_VAR: GoStruct = GoStruct::of(&[
+pub(crate) static ENV_VAR: GoStruct = GoStruct::new(&[
     always("name", Text),
     omitempty("value", Text),
     pointer("valueFrom", Struct(&ENV_VAR_SOURCE)),
 ]);
 
-static RESOURCE_CLAIM: GoStruct = GoStruct::of(&[always("name", Text), omitempty("request", Text)]);
+static RESOURCE_CLAIM: GoStruct = GoStruct::new(&[always("name", Text), omitempty("request", Text)]);
 
-pub(crate) static RESOURCE_REQUIREMENTS: GoStruct = GoStruct::of(&[
+pub(crate) static RESOURCE_REQUIREMENTS: GoStruct = GoStruct::new(&[
     omitempty("claims", List(&Struct(&RESOURCE_CLAIM))),
     omitempty("limits", Map(&Quantity)),
     omitempty("requests", Map(&Quantity)),
 ]);
 
 pub(crate) static CONTAINER_RESIZE_POLICY: GoStruct =
-    GoStruct::of(&[always("resourceName", Text), always("restartPolicy", Text)]);
+    GoStruct::new(&[always("resourceName", Text), always("restartPolicy", Text)]);
 
 static CONTAINER_RESTART_RULE_ON_EXIT_CODES: GoStruct =
-    GoStruct::of(&[omitempty("operator", Text), omitempty("values", List(&Int))]);
+    GoStruct::new(&[omitempty("operator", Text), omitempty("values", List(&Int))]);
 
-pub(crate) static CONTAINER_RESTART_RULE: GoStruct = GoStruct::of(&[
+pub(crate) static CONTAINER_RESTART_RULE: GoStruct = GoStruct::new(&[
     omitempty("action", Text),
     pointer("exitCodes", Struct(&CONTAINER_RESTART_RULE_ON_EXIT_CODES)),
 ]);
 
-pub(crate) static VOLUME_MOUNT: GoStruct = GoStruct::of(&[
+pub(crate) static VOLUME_MOUNT: GoStruct = GoStruct::new(&[
     always("mountPath", Text),
     pointer("mountPropagation", Text),
     always("name", Text),
@@ -88,13 +88,14 @@ pub(crate) static VOLUME_MOUNT: GoStruct = GoStruct::of(&[
     omitempty("subPathExpr", Text),
 ]);
 
-pub(crate) static VOLUME_DEVICE: GoStruct = GoStruct::of(&[always("devicePath", Text), always("name", Text)]);
+pub(crate) static VOLUME_DEVICE: GoStruct =
+    GoStruct::new(&[always("devicePath", Text), always("name", Text)]);
 
-static EXEC_ACTION: GoStruct = GoStruct::of(&[omitempty("command", List(&Text))]);
+static EXEC_ACTION: GoStruct = GoStruct::new(&[omitempty("command", List(&Text))]);
 
-static HTTP_HEADER: GoStruct = GoStruct::of(&[always("name", Text), always("value", Text)]);
+static HTTP_HEADER: GoStruct = GoStruct::new(&[always("name", Text), always("value", Text)]);
 
-static HTTP_GET_ACTION: GoStruct = GoStruct::of(&[
+static HTTP_GET_ACTION: GoStruct = GoStruct::new(&[
     omitempty("host", Text),
     omitempty("httpHeaders", List(&Struct(&HTTP_HEADER))),
     omitempty("path", Text),
@@ -102,11 +103,11 @@ static HTTP_GET_ACTION: GoStruct = GoStruct::of(&[
     omitempty("scheme", Text),
 ]);
 
-static TCP_SOCKET_ACTION: GoStruct = GoStruct::of(&[omitempty("host", Text), always("port", IntOrText)]);
+static TCP_SOCKET_ACTION: GoStruct = GoStruct::new(&[omitempty("host", Text), always("port", IntOrText)]);
 
-static GRPC_ACTION: GoStruct = GoStruct::of(&[always("port", Int), pointer("service", Text)]);
+static GRPC_ACTION: GoStruct = GoStruct::new(&[always("port", Int), pointer("service", Text)]);
 
-pub(crate) static PROBE: GoStruct = GoStruct::of(&[
+pub(crate) static PROBE: GoStruct = GoStruct::new(&[
     pointer("exec", Struct(&EXEC_ACTION)),
     omitempty("failureThreshold", Int),
     pointer("grpc", Struct(&GRPC_ACTION)),
@@ -119,32 +120,32 @@ pub(crate) static PROBE: GoStruct = GoStruct::of(&[
     omitempty("timeoutSeconds", Int),
 ]);
 
-static SLEEP_ACTION: GoStruct = GoStruct::of(&[always("seconds", Int)]);
+static SLEEP_ACTION: GoStruct = GoStruct::new(&[always("seconds", Int)]);
 
-static LIFECYCLE_HANDLER: GoStruct = GoStruct::of(&[
+static LIFECYCLE_HANDLER: GoStruct = GoStruct::new(&[
     pointer("exec", Struct(&EXEC_ACTION)),
     pointer("httpGet", Struct(&HTTP_GET_ACTION)),
     pointer("sleep", Struct(&SLEEP_ACTION)),
     pointer("tcpSocket", Struct(&TCP_SOCKET_ACTION)),
 ]);
 
-pub(crate) static LIFECYCLE: GoStruct = GoStruct::of(&[
+pub(crate) static LIFECYCLE: GoStruct = GoStruct::new(&[
     pointer("postStart", Struct(&LIFECYCLE_HANDLER)),
     pointer("preStop", Struct(&LIFECYCLE_HANDLER)),
     pointer("stopSignal", Text),
 ]);
 
 static CAPABILITIES: GoStruct =
-    GoStruct::of(&[omitempty("add", List(&Text)), omitempty("drop", List(&Text))]);
+    GoStruct::new(&[omitempty("add", List(&Text)), omitempty("drop", List(&Text))]);
 
-pub(crate) static SE_LINUX_OPTIONS: GoStruct = GoStruct::of(&[
+pub(crate) static SE_LINUX_OPTIONS: GoStruct = GoStruct::new(&[
     omitempty("level", Text),
     omitempty("role", Text),
     omitempty("type", Text),
     omitempty("user", Text),
 ]);
 
-pub(crate) static WINDOWS_SECURITY_CONTEXT_OPTIONS: GoStruct = GoStruct::of(&[
+pub(crate) static WINDOWS_SECURITY_CONTEXT_OPTIONS: GoStruct = GoStruct::new(&[
     pointer("gmsaCredentialSpec", Text),
     pointer("gmsaCredentialSpecName", Text),
     pointer("hostProcess", Bool),
@@ -152,12 +153,12 @@ pub(crate) static WINDOWS_SECURITY_CONTEXT_OPTIONS: GoStruct = GoStruct::of(&[
 ]);
 
 pub(crate) static SECCOMP_PROFILE: GoStruct =
-    GoStruct::of(&[pointer("localhostProfile", Text), always("type", Text)]);
+    GoStruct::new(&[pointer("localhostProfile", Text), always("type", Text)]);
 
 pub(crate) static APP_ARMOR_PROFILE: GoStruct =
-    GoStruct::of(&[pointer("localhostProfile", Text), always("type", Text)]);
+    GoStruct::new(&[pointer("localhostProfile", Text), always("type", Text)]);
 
-pub(crate) static SECURITY_CONTEXT: GoStruct = GoStruct::of(&[
+pub(crate) static SECURITY_CONTEXT: GoStruct = GoStruct::new(&[
     pointer("allowPrivilegeEscalation", Bool),
     pointer("appArmorProfile", Struct(&APP_ARMOR_PROFILE)),
     pointer("capabilities", Struct(&CAPABILITIES)),
@@ -172,7 +173,7 @@ pub(crate) static SECURITY_CONTEXT: GoStruct = GoStruct::of(&[
     pointer("windowsOptions", Struct(&WINDOWS_SECURITY_CONTEXT_OPTIONS)),
 ]);
 
-pub(crate) static CONTAINER: GoStruct = GoStruct::of(&[
+pub(crate) static CONTAINER: GoStruct = GoStruct::new(&[
     omitempty("args", List(&Text)),
     omitempty("command", List(&Text)),
     omitempty("env", List(&Struct(&ENV_VAR))),

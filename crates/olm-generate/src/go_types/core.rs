@@ -6,7 +6,7 @@ use super::fields::GoType::{Bool, Int, IntOrText, List, Map, Struct, Text};
 use super::fields::{GoStruct, always, omitempty, pointer};
 use super::meta::{LABEL_SELECTOR, LOCAL_OBJECT_REFERENCE, OBJECT, OBJECT_REFERENCE};
 
-pub(crate) static POLICY_RULE: GoStruct = GoStruct::of(&[
+pub(crate) static POLICY_RULE: GoStruct = GoStruct::new(&[
     omitempty("apiGroups", List(&Text)),
     omitempty("nonResourceURLs", List(&Text)),
     omitempty("resourceNames", List(&Text)),
@@ -17,12 +17,12 @@ pub(crate) static POLICY_RULE: GoStruct = GoStruct::of(&[
 pub(crate) static ROLE: GoStruct = GoStruct::with(&OBJECT, &[always("rules", List(&Struct(&POLICY_RULE)))]);
 
 static AGGREGATION_RULE: GoStruct =
-    GoStruct::of(&[omitempty("clusterRoleSelectors", List(&Struct(&LABEL_SELECTOR)))]);
+    GoStruct::new(&[omitempty("clusterRoleSelectors", List(&Struct(&LABEL_SELECTOR)))]);
 
 pub(crate) static CLUSTER_ROLE: GoStruct =
     GoStruct::with(&ROLE, &[pointer("aggregationRule", Struct(&AGGREGATION_RULE))]);
 
-static SUBJECT: GoStruct = GoStruct::of(&[
+static SUBJECT: GoStruct = GoStruct::new(&[
     omitempty("apiGroup", Text),
     always("kind", Text),
     always("name", Text),
@@ -30,7 +30,7 @@ static SUBJECT: GoStruct = GoStruct::of(&[
 ]);
 
 static ROLE_REF: GoStruct =
-    GoStruct::of(&[always("apiGroup", Text), always("kind", Text), always("name", Text)]);
+    GoStruct::new(&[always("apiGroup", Text), always("kind", Text), always("name", Text)]);
 
 pub(crate) static ROLE_BINDING: GoStruct = GoStruct::with(
     &OBJECT,
@@ -46,7 +46,7 @@ pub(crate) static SERVICE_ACCOUNT: GoStruct = GoStruct::with(
     ],
 );
 
-static SERVICE_PORT: GoStruct = GoStruct::of(&[
+static SERVICE_PORT: GoStruct = GoStruct::new(&[
     pointer("appProtocol", Text),
     omitempty("name", Text),
     omitempty("nodePort", Int),
@@ -55,11 +55,11 @@ static SERVICE_PORT: GoStruct = GoStruct::of(&[
     omitempty("targetPort", IntOrText),
 ]);
 
-static CLIENT_IP_CONFIG: GoStruct = GoStruct::of(&[pointer("timeoutSeconds", Int)]);
+static CLIENT_IP_CONFIG: GoStruct = GoStruct::new(&[pointer("timeoutSeconds", Int)]);
 
-static SESSION_AFFINITY_CONFIG: GoStruct = GoStruct::of(&[pointer("clientIP", Struct(&CLIENT_IP_CONFIG))]);
+static SESSION_AFFINITY_CONFIG: GoStruct = GoStruct::new(&[pointer("clientIP", Struct(&CLIENT_IP_CONFIG))]);
 
-static SERVICE_SPEC: GoStruct = GoStruct::of(&[
+static SERVICE_SPEC: GoStruct = GoStruct::new(&[
     pointer("allocateLoadBalancerNodePorts", Bool),
     omitempty("clusterIP", Text),
     omitempty("clusterIPs", List(&Text)),

@@ -9,7 +9,7 @@ use super::fields::{GoStruct, always, omitempty, pointer};
 use super::meta::OBJECT;
 use super::webhook::WEBHOOK_CLIENT_CONFIG;
 
-static CUSTOM_RESOURCE_DEFINITION_NAMES: GoStruct = GoStruct::of(&[
+static CUSTOM_RESOURCE_DEFINITION_NAMES: GoStruct = GoStruct::new(&[
     omitempty("categories", List(&Text)),
     always("kind", Text),
     omitempty("listKind", Text),
@@ -19,9 +19,9 @@ static CUSTOM_RESOURCE_DEFINITION_NAMES: GoStruct = GoStruct::of(&[
 ]);
 
 static EXTERNAL_DOCUMENTATION: GoStruct =
-    GoStruct::of(&[omitempty("description", Text), omitempty("url", Text)]);
+    GoStruct::new(&[omitempty("description", Text), omitempty("url", Text)]);
 
-static VALIDATION_RULE: GoStruct = GoStruct::of(&[
+static VALIDATION_RULE: GoStruct = GoStruct::new(&[
     omitempty("fieldPath", Text),
     omitempty("message", Text),
     omitempty("messageExpression", Text),
@@ -30,7 +30,7 @@ static VALIDATION_RULE: GoStruct = GoStruct::of(&[
     always("rule", Text),
 ]);
 
-static SCHEMA: GoStruct = GoStruct::of(&[
+static SCHEMA: GoStruct = GoStruct::new(&[
     pointer("$ref", Text),
     omitempty("$schema", Text),
     pointer("additionalItems", StructOrBool(&SCHEMA)),
@@ -77,23 +77,23 @@ static SCHEMA: GoStruct = GoStruct::of(&[
     omitempty("x-kubernetes-validations", List(&Struct(&VALIDATION_RULE))),
 ]);
 
-static CUSTOM_RESOURCE_VALIDATION: GoStruct = GoStruct::of(&[pointer("openAPIV3Schema", Struct(&SCHEMA))]);
+static CUSTOM_RESOURCE_VALIDATION: GoStruct = GoStruct::new(&[pointer("openAPIV3Schema", Struct(&SCHEMA))]);
 
-static CUSTOM_RESOURCE_SUBRESOURCE_STATUS: GoStruct = GoStruct::of(&[]);
+static CUSTOM_RESOURCE_SUBRESOURCE_STATUS: GoStruct = GoStruct::new(&[]);
 
-static CUSTOM_RESOURCE_SUBRESOURCE_SCALE: GoStruct = GoStruct::of(&[
+static CUSTOM_RESOURCE_SUBRESOURCE_SCALE: GoStruct = GoStruct::new(&[
     pointer("labelSelectorPath", Text),
     always("specReplicasPath", Text),
     always("statusReplicasPath", Text),
 ]);
 
-static CUSTOM_RESOURCE_SUBRESOURCES: GoStruct = GoStruct::of(&[
+static CUSTOM_RESOURCE_SUBRESOURCES: GoStruct = GoStruct::new(&[
     pointer("scale", Struct(&CUSTOM_RESOURCE_SUBRESOURCE_SCALE)),
     pointer("status", Struct(&CUSTOM_RESOURCE_SUBRESOURCE_STATUS)),
 ]);
 
 /// What the columns of both versions share.
-static COLUMN: GoStruct = GoStruct::of(&[
+static COLUMN: GoStruct = GoStruct::new(&[
     omitempty("description", Text),
     omitempty("format", Text),
     always("name", Text),
@@ -103,10 +103,10 @@ static COLUMN: GoStruct = GoStruct::of(&[
 
 static CUSTOM_RESOURCE_COLUMN_DEFINITION: GoStruct = GoStruct::with(&COLUMN, &[always("jsonPath", Text)]);
 
-static SELECTABLE_FIELD: GoStruct = GoStruct::of(&[always("jsonPath", Text)]);
+static SELECTABLE_FIELD: GoStruct = GoStruct::new(&[always("jsonPath", Text)]);
 
 /// What the `spec.versions` of both versions share.
-static VERSION: GoStruct = GoStruct::of(&[
+static VERSION: GoStruct = GoStruct::new(&[
     omitempty("deprecated", Bool),
     pointer("deprecationWarning", Text),
     always("name", Text),
@@ -122,15 +122,15 @@ static CUSTOM_RESOURCE_DEFINITION_VERSION: GoStruct = GoStruct::with(
     &[omitempty("additionalPrinterColumns", List(&Struct(&CUSTOM_RESOURCE_COLUMN_DEFINITION)))],
 );
 
-static WEBHOOK_CONVERSION: GoStruct = GoStruct::of(&[
+static WEBHOOK_CONVERSION: GoStruct = GoStruct::new(&[
     pointer("clientConfig", Struct(&WEBHOOK_CLIENT_CONFIG)),
     always("conversionReviewVersions", List(&Text)),
 ]);
 
 static CUSTOM_RESOURCE_CONVERSION: GoStruct =
-    GoStruct::of(&[always("strategy", Text), pointer("webhook", Struct(&WEBHOOK_CONVERSION))]);
+    GoStruct::new(&[always("strategy", Text), pointer("webhook", Struct(&WEBHOOK_CONVERSION))]);
 
-static CUSTOM_RESOURCE_DEFINITION_SPEC: GoStruct = GoStruct::of(&[
+static CUSTOM_RESOURCE_DEFINITION_SPEC: GoStruct = GoStruct::new(&[
     pointer("conversion", Struct(&CUSTOM_RESOURCE_CONVERSION)),
     always("group", Text),
     always("names", Struct(&CUSTOM_RESOURCE_DEFINITION_NAMES)),
@@ -150,13 +150,13 @@ static CUSTOM_RESOURCE_DEFINITION_VERSION_V1BETA1: GoStruct = GoStruct::with(
     &[omitempty("additionalPrinterColumns", List(&Struct(&CUSTOM_RESOURCE_COLUMN_DEFINITION_V1BETA1)))],
 );
 
-static CUSTOM_RESOURCE_CONVERSION_V1BETA1: GoStruct = GoStruct::of(&[
+static CUSTOM_RESOURCE_CONVERSION_V1BETA1: GoStruct = GoStruct::new(&[
     omitempty("conversionReviewVersions", List(&Text)),
     always("strategy", Text),
     pointer("webhookClientConfig", Struct(&WEBHOOK_CLIENT_CONFIG)),
 ]);
 
-static CUSTOM_RESOURCE_DEFINITION_SPEC_V1BETA1: GoStruct = GoStruct::of(&[
+static CUSTOM_RESOURCE_DEFINITION_SPEC_V1BETA1: GoStruct = GoStruct::new(&[
     omitempty("additionalPrinterColumns", List(&Struct(&CUSTOM_RESOURCE_COLUMN_DEFINITION_V1BETA1))),
     pointer("conversion", Struct(&CUSTOM_RESOURCE_CONVERSION_V1BETA1)),
     always("group", Text),

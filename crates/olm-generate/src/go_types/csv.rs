@@ -9,29 +9,29 @@ use super::meta::{LABEL_SELECTOR, OBJECT};
 use super::pod::DEPLOYMENT_SPEC;
 use super::webhook::RULE_WITH_OPERATIONS;
 
-static STRATEGY_DEPLOYMENT_SPEC: GoStruct = GoStruct::of(&[
+static STRATEGY_DEPLOYMENT_SPEC: GoStruct = GoStruct::new(&[
     omitempty("label", Map(&Text)),
     always("name", Text),
     always("spec", Struct(&DEPLOYMENT_SPEC)),
 ]);
 
 static STRATEGY_DEPLOYMENT_PERMISSIONS: GoStruct =
-    GoStruct::of(&[always("rules", List(&Struct(&POLICY_RULE))), always("serviceAccountName", Text)]);
+    GoStruct::new(&[always("rules", List(&Struct(&POLICY_RULE))), always("serviceAccountName", Text)]);
 
-static STRATEGY_DETAILS_DEPLOYMENT: GoStruct = GoStruct::of(&[
+static STRATEGY_DETAILS_DEPLOYMENT: GoStruct = GoStruct::new(&[
     omitempty("clusterPermissions", List(&Struct(&STRATEGY_DEPLOYMENT_PERMISSIONS))),
     always("deployments", List(&Struct(&STRATEGY_DEPLOYMENT_SPEC))),
     omitempty("permissions", List(&Struct(&STRATEGY_DEPLOYMENT_PERMISSIONS))),
 ]);
 
 static NAMED_INSTALL_STRATEGY: GoStruct =
-    GoStruct::of(&[omitempty("spec", Struct(&STRATEGY_DETAILS_DEPLOYMENT)), always("strategy", Text)]);
+    GoStruct::new(&[omitempty("spec", Struct(&STRATEGY_DETAILS_DEPLOYMENT)), always("strategy", Text)]);
 
 static API_RESOURCE_REFERENCE: GoStruct =
-    GoStruct::of(&[always("kind", Text), always("name", Text), always("version", Text)]);
+    GoStruct::new(&[always("kind", Text), always("name", Text), always("version", Text)]);
 
 /// A spec, a status or an action descriptor.
-static DESCRIPTOR: GoStruct = GoStruct::of(&[
+static DESCRIPTOR: GoStruct = GoStruct::new(&[
     omitempty("description", Text),
     omitempty("displayName", Text),
     always("path", Text),
@@ -39,7 +39,7 @@ static DESCRIPTOR: GoStruct = GoStruct::of(&[
     omitempty("x-descriptors", List(&Text)),
 ]);
 
-static CRD_DESCRIPTION: GoStruct = GoStruct::of(&[
+static CRD_DESCRIPTION: GoStruct = GoStruct::new(&[
     omitempty("actionDescriptors", List(&Struct(&DESCRIPTOR))),
     omitempty("description", Text),
     omitempty("displayName", Text),
@@ -51,7 +51,7 @@ static CRD_DESCRIPTION: GoStruct = GoStruct::of(&[
     always("version", Text),
 ]);
 
-static CUSTOM_RESOURCE_DEFINITIONS: GoStruct = GoStruct::of(&[
+static CUSTOM_RESOURCE_DEFINITIONS: GoStruct = GoStruct::new(&[
     omitempty("owned", List(&Struct(&CRD_DESCRIPTION))),
     omitempty("required", List(&Struct(&CRD_DESCRIPTION))),
 ]);
@@ -61,12 +61,12 @@ static API_SERVICE_DESCRIPTION: GoStruct = GoStruct::with(
     &[omitempty("containerPort", Int), omitempty("deploymentName", Text), always("group", Text)],
 );
 
-static API_SERVICE_DEFINITIONS: GoStruct = GoStruct::of(&[
+static API_SERVICE_DEFINITIONS: GoStruct = GoStruct::new(&[
     omitempty("owned", List(&Struct(&API_SERVICE_DESCRIPTION))),
     omitempty("required", List(&Struct(&API_SERVICE_DESCRIPTION))),
 ]);
 
-static WEBHOOK_DESCRIPTION: GoStruct = GoStruct::of(&[
+static WEBHOOK_DESCRIPTION: GoStruct = GoStruct::new(&[
     always("admissionReviewVersions", List(&Text)),
     omitempty("containerPort", Int),
     omitempty("conversionCRDs", List(&Text)),
@@ -85,21 +85,21 @@ static WEBHOOK_DESCRIPTION: GoStruct = GoStruct::of(&[
 ]);
 
 static GROUP_VERSION_KIND: GoStruct =
-    GoStruct::of(&[always("group", Text), always("kind", Text), always("version", Text)]);
+    GoStruct::new(&[always("group", Text), always("kind", Text), always("version", Text)]);
 
-static MAINTAINER: GoStruct = GoStruct::of(&[omitempty("email", Text), omitempty("name", Text)]);
+static MAINTAINER: GoStruct = GoStruct::new(&[omitempty("email", Text), omitempty("name", Text)]);
 
-static APP_LINK: GoStruct = GoStruct::of(&[omitempty("name", Text), omitempty("url", Text)]);
+static APP_LINK: GoStruct = GoStruct::new(&[omitempty("name", Text), omitempty("url", Text)]);
 
-static ICON: GoStruct = GoStruct::of(&[always("base64data", Text), always("mediatype", Text)]);
+static ICON: GoStruct = GoStruct::new(&[always("base64data", Text), always("mediatype", Text)]);
 
-static INSTALL_MODE: GoStruct = GoStruct::of(&[always("supported", Bool), always("type", Text)]);
+static INSTALL_MODE: GoStruct = GoStruct::new(&[always("supported", Bool), always("type", Text)]);
 
-static CLEANUP_SPEC: GoStruct = GoStruct::of(&[always("enabled", Bool)]);
+static CLEANUP_SPEC: GoStruct = GoStruct::new(&[always("enabled", Bool)]);
 
-static RELATED_IMAGE: GoStruct = GoStruct::of(&[always("image", Text), always("name", Text)]);
+static RELATED_IMAGE: GoStruct = GoStruct::new(&[always("image", Text), always("name", Text)]);
 
-static CLUSTER_SERVICE_VERSION_SPEC: GoStruct = GoStruct::of(&[
+static CLUSTER_SERVICE_VERSION_SPEC: GoStruct = GoStruct::new(&[
     omitempty("annotations", Map(&Text)),
     omitempty("apiservicedefinitions", Struct(&API_SERVICE_DEFINITIONS)),
     omitempty("cleanup", Struct(&CLEANUP_SPEC)),

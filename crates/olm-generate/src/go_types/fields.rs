@@ -115,7 +115,7 @@ impl Walk {
             return Ok(zero(shape));
         }
         match shape {
-            GoType::Text => self.text(value, path),
+            GoType::Text => self.string(value, path),
             GoType::Bool => value.as_bool().map(Json::Bool).ok_or_else(|| wrong(value, path, "a boolean")),
             GoType::Int => value.as_i64().map(Json::from).ok_or_else(|| wrong(value, path, "an integer")),
             GoType::Float => match value.kind() {
@@ -163,7 +163,7 @@ impl Walk {
         }
     }
 
-    fn text(&mut self, value: Value<'_>, path: &Path<'_>) -> Result<Json, DecodeError> {
+    fn string(&mut self, value: Value<'_>, path: &Path<'_>) -> Result<Json, DecodeError> {
         let text = match value.kind() {
             Kind::String => return Ok(value.text().into()),
             Kind::Boolean => value.as_bool().unwrap_or_default().to_string(),
@@ -242,7 +242,7 @@ impl Walk {
 }
 
 impl GoStruct {
-    pub(crate) const fn of(own: &'static [Field]) -> Self {
+    pub(crate) const fn new(own: &'static [Field]) -> Self {
         Self { own, embedded: None }
     }
 

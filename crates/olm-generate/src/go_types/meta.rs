@@ -5,7 +5,7 @@
 use super::fields::GoType::{Any, Bool, Int, List, Map, Struct, Text};
 use super::fields::{GoStruct, always, omitempty, pointer};
 
-pub(crate) static OBJECT_REFERENCE: GoStruct = GoStruct::of(&[
+pub(crate) static OBJECT_REFERENCE: GoStruct = GoStruct::new(&[
     omitempty("apiVersion", Text),
     omitempty("fieldPath", Text),
     omitempty("kind", Text),
@@ -15,7 +15,7 @@ pub(crate) static OBJECT_REFERENCE: GoStruct = GoStruct::of(&[
     omitempty("uid", Text),
 ]);
 
-static OWNER_REFERENCE: GoStruct = GoStruct::of(&[
+static OWNER_REFERENCE: GoStruct = GoStruct::new(&[
     always("apiVersion", Text),
     pointer("blockOwnerDeletion", Bool),
     pointer("controller", Bool),
@@ -24,7 +24,7 @@ static OWNER_REFERENCE: GoStruct = GoStruct::of(&[
     always("uid", Text),
 ]);
 
-pub(crate) static OBJECT_META: GoStruct = GoStruct::of(&[
+pub(crate) static OBJECT_META: GoStruct = GoStruct::new(&[
     omitempty("annotations", Map(&Text)),
     pointer("deletionGracePeriodSeconds", Int),
     pointer("deletionTimestamp", Text),
@@ -42,18 +42,18 @@ pub(crate) static OBJECT_META: GoStruct = GoStruct::of(&[
 ]);
 
 /// What every object begins with.
-pub(crate) static OBJECT: GoStruct = GoStruct::of(&[
+pub(crate) static OBJECT: GoStruct = GoStruct::new(&[
     omitempty("apiVersion", Text),
     omitempty("kind", Text),
     omitempty("metadata", Struct(&OBJECT_META)),
 ]);
 
 static LABEL_SELECTOR_REQUIREMENT: GoStruct =
-    GoStruct::of(&[always("key", Text), always("operator", Text), omitempty("values", List(&Text))]);
+    GoStruct::new(&[always("key", Text), always("operator", Text), omitempty("values", List(&Text))]);
 
-pub(crate) static LABEL_SELECTOR: GoStruct = GoStruct::of(&[
+pub(crate) static LABEL_SELECTOR: GoStruct = GoStruct::new(&[
     omitempty("matchExpressions", List(&Struct(&LABEL_SELECTOR_REQUIREMENT))),
     omitempty("matchLabels", Map(&Text)),
 ]);
 
-pub(crate) static LOCAL_OBJECT_REFERENCE: GoStruct = GoStruct::of(&[omitempty("name", Text)]);
+pub(crate) static LOCAL_OBJECT_REFERENCE: GoStruct = GoStruct::new(&[omitempty("name", Text)]);

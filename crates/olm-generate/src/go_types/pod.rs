@@ -13,9 +13,9 @@ use super::volumes::VOLUME;
 
 static EPHEMERAL_CONTAINER: GoStruct = GoStruct::with(&CONTAINER, &[omitempty("targetContainerName", Text)]);
 
-static SYSCTL: GoStruct = GoStruct::of(&[always("name", Text), always("value", Text)]);
+static SYSCTL: GoStruct = GoStruct::new(&[always("name", Text), always("value", Text)]);
 
-static POD_SECURITY_CONTEXT: GoStruct = GoStruct::of(&[
+static POD_SECURITY_CONTEXT: GoStruct = GoStruct::new(&[
     pointer("appArmorProfile", Struct(&APP_ARMOR_PROFILE)),
     pointer("fsGroup", Int),
     pointer("fsGroupChangePolicy", Text),
@@ -32,25 +32,25 @@ static POD_SECURITY_CONTEXT: GoStruct = GoStruct::of(&[
 ]);
 
 static NODE_SELECTOR_REQUIREMENT: GoStruct =
-    GoStruct::of(&[always("key", Text), always("operator", Text), omitempty("values", List(&Text))]);
+    GoStruct::new(&[always("key", Text), always("operator", Text), omitempty("values", List(&Text))]);
 
-static NODE_SELECTOR_TERM: GoStruct = GoStruct::of(&[
+static NODE_SELECTOR_TERM: GoStruct = GoStruct::new(&[
     omitempty("matchExpressions", List(&Struct(&NODE_SELECTOR_REQUIREMENT))),
     omitempty("matchFields", List(&Struct(&NODE_SELECTOR_REQUIREMENT))),
 ]);
 
 static NODE_SELECTOR: GoStruct =
-    GoStruct::of(&[always("nodeSelectorTerms", List(&Struct(&NODE_SELECTOR_TERM)))]);
+    GoStruct::new(&[always("nodeSelectorTerms", List(&Struct(&NODE_SELECTOR_TERM)))]);
 
 static PREFERRED_SCHEDULING_TERM: GoStruct =
-    GoStruct::of(&[always("preference", Struct(&NODE_SELECTOR_TERM)), always("weight", Int)]);
+    GoStruct::new(&[always("preference", Struct(&NODE_SELECTOR_TERM)), always("weight", Int)]);
 
-static NODE_AFFINITY: GoStruct = GoStruct::of(&[
+static NODE_AFFINITY: GoStruct = GoStruct::new(&[
     omitempty("preferredDuringSchedulingIgnoredDuringExecution", List(&Struct(&PREFERRED_SCHEDULING_TERM))),
     pointer("requiredDuringSchedulingIgnoredDuringExecution", Struct(&NODE_SELECTOR)),
 ]);
 
-static POD_AFFINITY_TERM: GoStruct = GoStruct::of(&[
+static POD_AFFINITY_TERM: GoStruct = GoStruct::new(&[
     pointer("labelSelector", Struct(&LABEL_SELECTOR)),
     omitempty("matchLabelKeys", List(&Text)),
     omitempty("mismatchLabelKeys", List(&Text)),
@@ -60,25 +60,25 @@ static POD_AFFINITY_TERM: GoStruct = GoStruct::of(&[
 ]);
 
 static WEIGHTED_POD_AFFINITY_TERM: GoStruct =
-    GoStruct::of(&[always("podAffinityTerm", Struct(&POD_AFFINITY_TERM)), always("weight", Int)]);
+    GoStruct::new(&[always("podAffinityTerm", Struct(&POD_AFFINITY_TERM)), always("weight", Int)]);
 
-static POD_AFFINITY: GoStruct = GoStruct::of(&[
+static POD_AFFINITY: GoStruct = GoStruct::new(&[
     omitempty("preferredDuringSchedulingIgnoredDuringExecution", List(&Struct(&WEIGHTED_POD_AFFINITY_TERM))),
     omitempty("requiredDuringSchedulingIgnoredDuringExecution", List(&Struct(&POD_AFFINITY_TERM))),
 ]);
 
-static POD_ANTI_AFFINITY: GoStruct = GoStruct::of(&[
+static POD_ANTI_AFFINITY: GoStruct = GoStruct::new(&[
     omitempty("preferredDuringSchedulingIgnoredDuringExecution", List(&Struct(&WEIGHTED_POD_AFFINITY_TERM))),
     omitempty("requiredDuringSchedulingIgnoredDuringExecution", List(&Struct(&POD_AFFINITY_TERM))),
 ]);
 
-static AFFINITY: GoStruct = GoStruct::of(&[
+static AFFINITY: GoStruct = GoStruct::new(&[
     pointer("nodeAffinity", Struct(&NODE_AFFINITY)),
     pointer("podAffinity", Struct(&POD_AFFINITY)),
     pointer("podAntiAffinity", Struct(&POD_ANTI_AFFINITY)),
 ]);
 
-static TOLERATION: GoStruct = GoStruct::of(&[
+static TOLERATION: GoStruct = GoStruct::new(&[
     omitempty("effect", Text),
     omitempty("key", Text),
     omitempty("operator", Text),
@@ -86,19 +86,19 @@ static TOLERATION: GoStruct = GoStruct::of(&[
     omitempty("value", Text),
 ]);
 
-static HOST_ALIAS: GoStruct = GoStruct::of(&[omitempty("hostnames", List(&Text)), always("ip", Text)]);
+static HOST_ALIAS: GoStruct = GoStruct::new(&[omitempty("hostnames", List(&Text)), always("ip", Text)]);
 
-static POD_DNS_CONFIG_OPTION: GoStruct = GoStruct::of(&[omitempty("name", Text), pointer("value", Text)]);
+static POD_DNS_CONFIG_OPTION: GoStruct = GoStruct::new(&[omitempty("name", Text), pointer("value", Text)]);
 
-static POD_DNS_CONFIG: GoStruct = GoStruct::of(&[
+static POD_DNS_CONFIG: GoStruct = GoStruct::new(&[
     omitempty("nameservers", List(&Text)),
     omitempty("options", List(&Struct(&POD_DNS_CONFIG_OPTION))),
     omitempty("searches", List(&Text)),
 ]);
 
-static POD_READINESS_GATE: GoStruct = GoStruct::of(&[always("conditionType", Text)]);
+static POD_READINESS_GATE: GoStruct = GoStruct::new(&[always("conditionType", Text)]);
 
-static TOPOLOGY_SPREAD_CONSTRAINT: GoStruct = GoStruct::of(&[
+static TOPOLOGY_SPREAD_CONSTRAINT: GoStruct = GoStruct::new(&[
     pointer("labelSelector", Struct(&LABEL_SELECTOR)),
     omitempty("matchLabelKeys", List(&Text)),
     always("maxSkew", Int),
@@ -109,19 +109,19 @@ static TOPOLOGY_SPREAD_CONSTRAINT: GoStruct = GoStruct::of(&[
     always("whenUnsatisfiable", Text),
 ]);
 
-static POD_OS: GoStruct = GoStruct::of(&[always("name", Text)]);
+static POD_OS: GoStruct = GoStruct::new(&[always("name", Text)]);
 
-static POD_SCHEDULING_GATE: GoStruct = GoStruct::of(&[always("name", Text)]);
+static POD_SCHEDULING_GATE: GoStruct = GoStruct::new(&[always("name", Text)]);
 
-static POD_RESOURCE_CLAIM: GoStruct = GoStruct::of(&[
+static POD_RESOURCE_CLAIM: GoStruct = GoStruct::new(&[
     always("name", Text),
     pointer("resourceClaimName", Text),
     pointer("resourceClaimTemplateName", Text),
 ]);
 
-static POD_SCHEDULING_GROUP: GoStruct = GoStruct::of(&[pointer("podGroupName", Text)]);
+static POD_SCHEDULING_GROUP: GoStruct = GoStruct::new(&[pointer("podGroupName", Text)]);
 
-static POD_SPEC: GoStruct = GoStruct::of(&[
+static POD_SPEC: GoStruct = GoStruct::new(&[
     pointer("activeDeadlineSeconds", Int),
     pointer("affinity", Struct(&AFFINITY)),
     pointer("automountServiceAccountToken", Bool),
@@ -167,15 +167,15 @@ static POD_SPEC: GoStruct = GoStruct::of(&[
 ]);
 
 static POD_TEMPLATE_SPEC: GoStruct =
-    GoStruct::of(&[omitempty("metadata", Struct(&OBJECT_META)), omitempty("spec", Struct(&POD_SPEC))]);
+    GoStruct::new(&[omitempty("metadata", Struct(&OBJECT_META)), omitempty("spec", Struct(&POD_SPEC))]);
 
 static ROLLING_UPDATE_DEPLOYMENT: GoStruct =
-    GoStruct::of(&[pointer("maxSurge", IntOrText), pointer("maxUnavailable", IntOrText)]);
+    GoStruct::new(&[pointer("maxSurge", IntOrText), pointer("maxUnavailable", IntOrText)]);
 
 static DEPLOYMENT_STRATEGY: GoStruct =
-    GoStruct::of(&[pointer("rollingUpdate", Struct(&ROLLING_UPDATE_DEPLOYMENT)), omitempty("type", Text)]);
+    GoStruct::new(&[pointer("rollingUpdate", Struct(&ROLLING_UPDATE_DEPLOYMENT)), omitempty("type", Text)]);
 
-pub(crate) static DEPLOYMENT_SPEC: GoStruct = GoStruct::of(&[
+pub(crate) static DEPLOYMENT_SPEC: GoStruct = GoStruct::new(&[
     omitempty("minReadySeconds", Int),
     omitempty("paused", Bool),
     pointer("progressDeadlineSeconds", Int),

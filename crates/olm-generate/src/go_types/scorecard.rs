@@ -5,15 +5,15 @@
 use super::fields::GoType::{Bool, List, Map, Struct, Text};
 use super::fields::{GoStruct, always, omitempty};
 
-static SCORECARD_METADATA: GoStruct = GoStruct::of(&[omitempty("name", Text)]);
+static SCORECARD_METADATA: GoStruct = GoStruct::new(&[omitempty("name", Text)]);
 
-static MOUNT_PATH: GoStruct = GoStruct::of(&[omitempty("path", Text)]);
+static MOUNT_PATH: GoStruct = GoStruct::new(&[omitempty("path", Text)]);
 
-static STORAGE_SPEC: GoStruct = GoStruct::of(&[omitempty("mountPath", Struct(&MOUNT_PATH))]);
+static STORAGE_SPEC: GoStruct = GoStruct::new(&[omitempty("mountPath", Struct(&MOUNT_PATH))]);
 
-static STORAGE: GoStruct = GoStruct::of(&[always("spec", Struct(&STORAGE_SPEC))]);
+static STORAGE: GoStruct = GoStruct::new(&[always("spec", Struct(&STORAGE_SPEC))]);
 
-static TEST_CONFIGURATION: GoStruct = GoStruct::of(&[
+static TEST_CONFIGURATION: GoStruct = GoStruct::new(&[
     omitempty("entrypoint", List(&Text)),
     always("image", Text),
     omitempty("labels", Map(&Text)),
@@ -22,9 +22,9 @@ static TEST_CONFIGURATION: GoStruct = GoStruct::of(&[
 ]);
 
 static STAGE_CONFIGURATION: GoStruct =
-    GoStruct::of(&[omitempty("parallel", Bool), always("tests", List(&Struct(&TEST_CONFIGURATION)))]);
+    GoStruct::new(&[omitempty("parallel", Bool), always("tests", List(&Struct(&TEST_CONFIGURATION)))]);
 
-pub(crate) static CONFIGURATION: GoStruct = GoStruct::of(&[
+pub(crate) static CONFIGURATION: GoStruct = GoStruct::new(&[
     omitempty("apiVersion", Text),
     omitempty("kind", Text),
     omitempty("metadata", Struct(&SCORECARD_METADATA)),

@@ -7,19 +7,19 @@ use super::fields::GoType::{Bool, Int, List, Map, Quantity, Struct, Text};
 use super::fields::{GoStruct, always, omitempty, pointer};
 use super::meta::{LABEL_SELECTOR, LOCAL_OBJECT_REFERENCE, OBJECT_META};
 
-static HOST_PATH_VOLUME_SOURCE: GoStruct = GoStruct::of(&[always("path", Text), pointer("type", Text)]);
+static HOST_PATH_VOLUME_SOURCE: GoStruct = GoStruct::new(&[always("path", Text), pointer("type", Text)]);
 
 static EMPTY_DIR_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[omitempty("medium", Text), pointer("sizeLimit", Quantity)]);
+    GoStruct::new(&[omitempty("medium", Text), pointer("sizeLimit", Quantity)]);
 
-static GCE_PERSISTENT_DISK_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static GCE_PERSISTENT_DISK_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     omitempty("fsType", Text),
     omitempty("partition", Int),
     always("pdName", Text),
     omitempty("readOnly", Bool),
 ]);
 
-static AWS_ELASTIC_BLOCK_STORE_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static AWS_ELASTIC_BLOCK_STORE_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     omitempty("fsType", Text),
     omitempty("partition", Int),
     omitempty("readOnly", Bool),
@@ -27,12 +27,12 @@ static AWS_ELASTIC_BLOCK_STORE_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
 ]);
 
 static GIT_REPO_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[omitempty("directory", Text), always("repository", Text), omitempty("revision", Text)]);
+    GoStruct::new(&[omitempty("directory", Text), always("repository", Text), omitempty("revision", Text)]);
 
 static KEY_TO_PATH: GoStruct =
-    GoStruct::of(&[always("key", Text), pointer("mode", Int), always("path", Text)]);
+    GoStruct::new(&[always("key", Text), pointer("mode", Int), always("path", Text)]);
 
-static SECRET_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static SECRET_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     pointer("defaultMode", Int),
     omitempty("items", List(&Struct(&KEY_TO_PATH))),
     pointer("optional", Bool),
@@ -40,9 +40,9 @@ static SECRET_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
 ]);
 
 static NFS_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[always("path", Text), omitempty("readOnly", Bool), always("server", Text)]);
+    GoStruct::new(&[always("path", Text), omitempty("readOnly", Bool), always("server", Text)]);
 
-static ISCSI_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static ISCSI_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     omitempty("chapAuthDiscovery", Bool),
     omitempty("chapAuthSession", Bool),
     omitempty("fsType", Text),
@@ -57,12 +57,12 @@ static ISCSI_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
 ]);
 
 static GLUSTERFS_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[always("endpoints", Text), always("path", Text), omitempty("readOnly", Bool)]);
+    GoStruct::new(&[always("endpoints", Text), always("path", Text), omitempty("readOnly", Bool)]);
 
 static PERSISTENT_VOLUME_CLAIM_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[always("claimName", Text), omitempty("readOnly", Bool)]);
+    GoStruct::new(&[always("claimName", Text), omitempty("readOnly", Bool)]);
 
-static RBD_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static RBD_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     omitempty("fsType", Text),
     always("image", Text),
     omitempty("keyring", Text),
@@ -73,7 +73,7 @@ static RBD_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
     omitempty("user", Text),
 ]);
 
-static FLEX_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static FLEX_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     always("driver", Text),
     omitempty("fsType", Text),
     omitempty("options", Map(&Text)),
@@ -81,14 +81,14 @@ static FLEX_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
     pointer("secretRef", Struct(&LOCAL_OBJECT_REFERENCE)),
 ]);
 
-static CINDER_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static CINDER_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     omitempty("fsType", Text),
     omitempty("readOnly", Bool),
     pointer("secretRef", Struct(&LOCAL_OBJECT_REFERENCE)),
     always("volumeID", Text),
 ]);
 
-static CEPH_FS_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static CEPH_FS_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     always("monitors", List(&Text)),
     omitempty("path", Text),
     omitempty("readOnly", Bool),
@@ -98,21 +98,21 @@ static CEPH_FS_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
 ]);
 
 static FLOCKER_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[omitempty("datasetName", Text), omitempty("datasetUUID", Text)]);
+    GoStruct::new(&[omitempty("datasetName", Text), omitempty("datasetUUID", Text)]);
 
-static DOWNWARD_API_VOLUME_FILE: GoStruct = GoStruct::of(&[
+static DOWNWARD_API_VOLUME_FILE: GoStruct = GoStruct::new(&[
     pointer("fieldRef", Struct(&OBJECT_FIELD_SELECTOR)),
     pointer("mode", Int),
     always("path", Text),
     pointer("resourceFieldRef", Struct(&RESOURCE_FIELD_SELECTOR)),
 ]);
 
-static DOWNWARD_API_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static DOWNWARD_API_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     pointer("defaultMode", Int),
     omitempty("items", List(&Struct(&DOWNWARD_API_VOLUME_FILE))),
 ]);
 
-static FC_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static FC_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     omitempty("fsType", Text),
     pointer("lun", Int),
     omitempty("readOnly", Bool),
@@ -121,23 +121,23 @@ static FC_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
 ]);
 
 static AZURE_FILE_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[omitempty("readOnly", Bool), always("secretName", Text), always("shareName", Text)]);
+    GoStruct::new(&[omitempty("readOnly", Bool), always("secretName", Text), always("shareName", Text)]);
 
-static CONFIG_MAP_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static CONFIG_MAP_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     pointer("defaultMode", Int),
     omitempty("items", List(&Struct(&KEY_TO_PATH))),
     omitempty("name", Text),
     pointer("optional", Bool),
 ]);
 
-static VSPHERE_VIRTUAL_DISK_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static VSPHERE_VIRTUAL_DISK_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     omitempty("fsType", Text),
     omitempty("storagePolicyID", Text),
     omitempty("storagePolicyName", Text),
     always("volumePath", Text),
 ]);
 
-static QUOBYTE_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static QUOBYTE_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     omitempty("group", Text),
     omitempty("readOnly", Bool),
     always("registry", Text),
@@ -146,7 +146,7 @@ static QUOBYTE_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
     always("volume", Text),
 ]);
 
-static AZURE_DISK_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static AZURE_DISK_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     pointer("cachingMode", Text),
     always("diskName", Text),
     always("diskURI", Text),
@@ -156,27 +156,27 @@ static AZURE_DISK_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
 ]);
 
 static PHOTON_PERSISTENT_DISK_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[omitempty("fsType", Text), always("pdID", Text)]);
+    GoStruct::new(&[omitempty("fsType", Text), always("pdID", Text)]);
 
-static SECRET_PROJECTION: GoStruct = GoStruct::of(&[
+static SECRET_PROJECTION: GoStruct = GoStruct::new(&[
     omitempty("items", List(&Struct(&KEY_TO_PATH))),
     omitempty("name", Text),
     pointer("optional", Bool),
 ]);
 
 static DOWNWARD_API_PROJECTION: GoStruct =
-    GoStruct::of(&[omitempty("items", List(&Struct(&DOWNWARD_API_VOLUME_FILE)))]);
+    GoStruct::new(&[omitempty("items", List(&Struct(&DOWNWARD_API_VOLUME_FILE)))]);
 
-static CONFIG_MAP_PROJECTION: GoStruct = GoStruct::of(&[
+static CONFIG_MAP_PROJECTION: GoStruct = GoStruct::new(&[
     omitempty("items", List(&Struct(&KEY_TO_PATH))),
     omitempty("name", Text),
     pointer("optional", Bool),
 ]);
 
 static SERVICE_ACCOUNT_TOKEN_PROJECTION: GoStruct =
-    GoStruct::of(&[omitempty("audience", Text), pointer("expirationSeconds", Int), always("path", Text)]);
+    GoStruct::new(&[omitempty("audience", Text), pointer("expirationSeconds", Int), always("path", Text)]);
 
-static CLUSTER_TRUST_BUNDLE_PROJECTION: GoStruct = GoStruct::of(&[
+static CLUSTER_TRUST_BUNDLE_PROJECTION: GoStruct = GoStruct::new(&[
     pointer("labelSelector", Struct(&LABEL_SELECTOR)),
     pointer("name", Text),
     pointer("optional", Bool),
@@ -184,7 +184,7 @@ static CLUSTER_TRUST_BUNDLE_PROJECTION: GoStruct = GoStruct::of(&[
     pointer("signerName", Text),
 ]);
 
-static POD_CERTIFICATE_PROJECTION: GoStruct = GoStruct::of(&[
+static POD_CERTIFICATE_PROJECTION: GoStruct = GoStruct::new(&[
     omitempty("certificateChainPath", Text),
     omitempty("credentialBundlePath", Text),
     omitempty("keyPath", Text),
@@ -194,7 +194,7 @@ static POD_CERTIFICATE_PROJECTION: GoStruct = GoStruct::of(&[
     omitempty("userAnnotations", Map(&Text)),
 ]);
 
-static VOLUME_PROJECTION: GoStruct = GoStruct::of(&[
+static VOLUME_PROJECTION: GoStruct = GoStruct::new(&[
     pointer("clusterTrustBundle", Struct(&CLUSTER_TRUST_BUNDLE_PROJECTION)),
     pointer("configMap", Struct(&CONFIG_MAP_PROJECTION)),
     pointer("downwardAPI", Struct(&DOWNWARD_API_PROJECTION)),
@@ -204,12 +204,12 @@ static VOLUME_PROJECTION: GoStruct = GoStruct::of(&[
 ]);
 
 static PROJECTED_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[pointer("defaultMode", Int), always("sources", List(&Struct(&VOLUME_PROJECTION)))]);
+    GoStruct::new(&[pointer("defaultMode", Int), always("sources", List(&Struct(&VOLUME_PROJECTION)))]);
 
 static PORTWORX_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[omitempty("fsType", Text), omitempty("readOnly", Bool), always("volumeID", Text)]);
+    GoStruct::new(&[omitempty("fsType", Text), omitempty("readOnly", Bool), always("volumeID", Text)]);
 
-static SCALE_IO_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static SCALE_IO_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     omitempty("fsType", Text),
     always("gateway", Text),
     omitempty("protectionDomain", Text),
@@ -222,7 +222,7 @@ static SCALE_IO_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
     omitempty("volumeName", Text),
 ]);
 
-static STORAGE_OS_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static STORAGE_OS_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     omitempty("fsType", Text),
     omitempty("readOnly", Bool),
     pointer("secretRef", Struct(&LOCAL_OBJECT_REFERENCE)),
@@ -230,7 +230,7 @@ static STORAGE_OS_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
     omitempty("volumeNamespace", Text),
 ]);
 
-static CSI_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
+static CSI_VOLUME_SOURCE: GoStruct = GoStruct::new(&[
     always("driver", Text),
     pointer("fsType", Text),
     pointer("nodePublishSecretRef", Struct(&LOCAL_OBJECT_REFERENCE)),
@@ -239,19 +239,19 @@ static CSI_VOLUME_SOURCE: GoStruct = GoStruct::of(&[
 ]);
 
 static VOLUME_RESOURCE_REQUIREMENTS: GoStruct =
-    GoStruct::of(&[omitempty("limits", Map(&Quantity)), omitempty("requests", Map(&Quantity))]);
+    GoStruct::new(&[omitempty("limits", Map(&Quantity)), omitempty("requests", Map(&Quantity))]);
 
 static TYPED_LOCAL_OBJECT_REFERENCE: GoStruct =
-    GoStruct::of(&[pointer("apiGroup", Text), always("kind", Text), always("name", Text)]);
+    GoStruct::new(&[pointer("apiGroup", Text), always("kind", Text), always("name", Text)]);
 
-static TYPED_OBJECT_REFERENCE: GoStruct = GoStruct::of(&[
+static TYPED_OBJECT_REFERENCE: GoStruct = GoStruct::new(&[
     pointer("apiGroup", Text),
     always("kind", Text),
     always("name", Text),
     pointer("namespace", Text),
 ]);
 
-static PERSISTENT_VOLUME_CLAIM_SPEC: GoStruct = GoStruct::of(&[
+static PERSISTENT_VOLUME_CLAIM_SPEC: GoStruct = GoStruct::new(&[
     omitempty("accessModes", List(&Text)),
     pointer("dataSource", Struct(&TYPED_LOCAL_OBJECT_REFERENCE)),
     pointer("dataSourceRef", Struct(&TYPED_OBJECT_REFERENCE)),
@@ -263,18 +263,18 @@ static PERSISTENT_VOLUME_CLAIM_SPEC: GoStruct = GoStruct::of(&[
     omitempty("volumeName", Text),
 ]);
 
-static PERSISTENT_VOLUME_CLAIM_TEMPLATE: GoStruct = GoStruct::of(&[
+static PERSISTENT_VOLUME_CLAIM_TEMPLATE: GoStruct = GoStruct::new(&[
     omitempty("metadata", Struct(&OBJECT_META)),
     always("spec", Struct(&PERSISTENT_VOLUME_CLAIM_SPEC)),
 ]);
 
 static EPHEMERAL_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[pointer("volumeClaimTemplate", Struct(&PERSISTENT_VOLUME_CLAIM_TEMPLATE))]);
+    GoStruct::new(&[pointer("volumeClaimTemplate", Struct(&PERSISTENT_VOLUME_CLAIM_TEMPLATE))]);
 
 static IMAGE_VOLUME_SOURCE: GoStruct =
-    GoStruct::of(&[omitempty("pullPolicy", Text), omitempty("reference", Text)]);
+    GoStruct::new(&[omitempty("pullPolicy", Text), omitempty("reference", Text)]);
 
-pub(crate) static VOLUME: GoStruct = GoStruct::of(&[
+pub(crate) static VOLUME: GoStruct = GoStruct::new(&[
     pointer("awsElasticBlockStore", Struct(&AWS_ELASTIC_BLOCK_STORE_VOLUME_SOURCE)),
     pointer("azureDisk", Struct(&AZURE_DISK_VOLUME_SOURCE)),
     pointer("azureFile", Struct(&AZURE_FILE_VOLUME_SOURCE)),

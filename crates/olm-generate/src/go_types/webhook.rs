@@ -6,20 +6,20 @@ use super::fields::GoType::{Int, List, Struct, Text};
 use super::fields::{GoStruct, always, omitempty, pointer};
 use super::meta::{LABEL_SELECTOR, OBJECT};
 
-static SERVICE_REFERENCE: GoStruct = GoStruct::of(&[
+static SERVICE_REFERENCE: GoStruct = GoStruct::new(&[
     always("name", Text),
     always("namespace", Text),
     pointer("path", Text),
     pointer("port", Int),
 ]);
 
-pub(crate) static WEBHOOK_CLIENT_CONFIG: GoStruct = GoStruct::of(&[
+pub(crate) static WEBHOOK_CLIENT_CONFIG: GoStruct = GoStruct::new(&[
     omitempty("caBundle", Text),
     pointer("service", Struct(&SERVICE_REFERENCE)),
     pointer("url", Text),
 ]);
 
-pub(crate) static RULE_WITH_OPERATIONS: GoStruct = GoStruct::of(&[
+pub(crate) static RULE_WITH_OPERATIONS: GoStruct = GoStruct::new(&[
     omitempty("apiGroups", List(&Text)),
     omitempty("apiVersions", List(&Text)),
     omitempty("operations", List(&Text)),
@@ -27,9 +27,9 @@ pub(crate) static RULE_WITH_OPERATIONS: GoStruct = GoStruct::of(&[
     pointer("scope", Text),
 ]);
 
-static MATCH_CONDITION: GoStruct = GoStruct::of(&[always("expression", Text), always("name", Text)]);
+static MATCH_CONDITION: GoStruct = GoStruct::new(&[always("expression", Text), always("name", Text)]);
 
-static VALIDATING_WEBHOOK: GoStruct = GoStruct::of(&[
+static VALIDATING_WEBHOOK: GoStruct = GoStruct::new(&[
     always("admissionReviewVersions", List(&Text)),
     always("clientConfig", Struct(&WEBHOOK_CLIENT_CONFIG)),
     pointer("failurePolicy", Text),

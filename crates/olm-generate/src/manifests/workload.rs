@@ -13,10 +13,10 @@ const MOUNTS: [(&str, &str, &str, &str); 2] = [
 
 /// Returns the Deployments, with the annotations from which operators read what they watch.
 pub(crate) fn deployments(context: &Context<'_>) -> Result<Vec<Value>, Error> {
-    context.deployments().iter().map(|deployment| of(context, deployment)).collect()
+    context.deployments().iter().map(|deployment| deployment_object(context, deployment)).collect()
 }
 
-fn of(context: &Context<'_>, deployment: &Value) -> Result<Value, Error> {
+fn deployment_object(context: &Context<'_>, deployment: &Value) -> Result<Value, Error> {
     let name = string(deployment, "/name");
     let incomplete =
         || Error::Unsupported(format!("deployment `{name}` of the install strategy has no spec.template"));

@@ -140,7 +140,7 @@ impl Keywords {
 
     /// Returns the set of `keywords`.
     #[must_use]
-    pub const fn of(keywords: &[Keyword]) -> Self {
+    pub const fn new(keywords: &[Keyword]) -> Self {
         let mut set = 0;
         let mut at = 0;
         while at < keywords.len() {
@@ -169,7 +169,7 @@ impl Keywords {
 
     /// Returns the keywords of the set.
     pub fn iter(self) -> impl Iterator<Item = Keyword> {
-        Keyword::ALL.iter().copied().filter(move |keyword| self.meets(Self::of(&[*keyword])))
+        Keyword::ALL.iter().copied().filter(move |keyword| self.meets(Self::new(&[*keyword])))
     }
 }
 
@@ -231,8 +231,8 @@ mod tests {
         let mut all = Keywords::default();
         for keyword in Keyword::ALL {
             assert_eq!(Keyword::parse(keyword.name()), Some(*keyword));
-            assert!(!all.meets(Keywords::of(&[*keyword])));
-            all.insert(Keywords::of(&[*keyword]));
+            assert!(!all.meets(Keywords::new(&[*keyword])));
+            all.insert(Keywords::new(&[*keyword]));
         }
         assert_eq!(all.iter().count(), Keyword::ALL.len());
         assert_eq!(Keyword::parse("Type"), None);

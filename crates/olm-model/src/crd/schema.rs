@@ -55,7 +55,7 @@ impl<'b> Schema<'b> {
         }
         for (keyword, slot) in Keyword::ALL.iter().zip(&mut schema.values) {
             let Some(value) = *slot else { continue };
-            let bit = Keywords::of(&[*keyword]);
+            let bit = Keywords::new(&[*keyword]);
             if value.is_null() {
                 *slot = None;
             } else if mismatch(keyword.shape(), value).is_some() {
@@ -97,7 +97,7 @@ impl<'b> Schema<'b> {
 
     /// Returns the string of a keyword; empty if it is not set.
     #[must_use]
-    pub fn text(&self, keyword: Keyword) -> &'b str {
+    pub fn string(&self, keyword: Keyword) -> &'b str {
         self.get(keyword).and_then(Value::as_str).unwrap_or_default()
     }
 
@@ -135,7 +135,7 @@ impl<'b> Schema<'b> {
     /// Returns `type`.
     #[must_use]
     pub fn kind(&self) -> &'b str {
-        self.text(Keyword::Type)
+        self.string(Keyword::Type)
     }
 
     /// Returns `items`.
@@ -197,7 +197,7 @@ impl<'b> Schema<'b> {
                 },
             };
             if says_something {
-                set.insert(Keywords::of(&[*keyword]));
+                set.insert(Keywords::new(&[*keyword]));
             }
         }
         set

@@ -17,7 +17,7 @@ const MAX_SIZE: u64 = 1 << 20;
 /// One that cannot be read is omitted, because other findings are about the bundle itself; a link out of the directory that it is
 /// in is an unreadable file.
 #[must_use]
-pub fn of(directory: &Path, overlay: &Overlay) -> Option<File> {
+pub fn find(directory: &Path, overlay: &Overlay) -> Option<File> {
     NAMES.iter().find_map(|name| read(directory, name, name, overlay)).or_else(|| {
         // The path may be `.`, or a link.
         let is_itself = directory.file_name().is_some() && !directory.is_symlink();

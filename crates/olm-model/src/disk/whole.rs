@@ -18,7 +18,7 @@ pub fn bundle(path: &Path, overlay: &Overlay, with_submission: bool) -> Result<B
     format::require_bundle(path)?;
     let mut bundle = bundle::read(&directory, overlay)?;
     bundle.parent = parent(path);
-    bundle.dockerfile = dockerfile::of(path, overlay);
+    bundle.dockerfile = dockerfile::find(path, overlay);
     bundle.submission = if with_submission { submission::find_repository(path, overlay) } else { None };
     Ok(bundle)
 }

@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
-    if crd.text(&["conversion", "strategy"]) != "Webhook" {
+    if crd.string(&["conversion", "strategy"]) != "Webhook" {
         return;
     }
     let path = Path::ROOT.field("spec.conversion.webhook.clientConfig");

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
-    if crd.text(&["conversion", "strategy"]) != "None" {
+    if crd.string(&["conversion", "strategy"]) != "None" {
         return;
     }
     let Some(webhook) = crd.spec.dig(&["conversion", "webhook"]) else { return };

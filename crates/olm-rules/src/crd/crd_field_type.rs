@@ -1,4 +1,4 @@
-use super::shape;
+use super::fields;
 use crate::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
-    if let Err(error) = crd.object.decode::<shape::Crd>() {
+    if let Err(error) = crd.object.decode::<fields::Crd>() {
         reporter.at(crd.object.file, &error.path, error.position, error.message);
     }
 }

@@ -1,4 +1,4 @@
-use super::shape;
+use super::fields;
 use crate::prelude::*;
 use crate::reporter::{rename, unknown_field};
 
@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
-    let Ok(decoded) = crd.object.decode::<shape::Crd>() else { return };
+    let Ok(decoded) = crd.object.decode::<fields::Crd>() else { return };
     for field in decoded.unknown {
         if reporter.skip_if_full() {
             continue;

@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
-    let group = crd.text(&["group"]);
+    let group = crd.string(&["group"]);
     let problem = if group.is_empty() {
         "missing required field `spec.group`".to_owned()
     } else if let Err(problem) = names::dns_subdomain(group) {

@@ -24,7 +24,7 @@ pub(crate) static RULE: Rule = Rule {
 const ANNOTATION: &str = "api-approved.kubernetes.io";
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
-    let group = crd.text(&["group"]);
+    let group = crd.string(&["group"]);
     let protected = ["k8s.io", "kubernetes.io"]
         .iter()
         .any(|domain| group.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')));

@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
-    let (plural, group) = (crd.text(&["names", "plural"]), crd.text(&["group"]));
+    let (plural, group) = (crd.string(&["names", "plural"]), crd.string(&["group"]));
     if plural.is_empty() || group.is_empty() {
         return;
     }

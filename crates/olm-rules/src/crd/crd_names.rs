@@ -41,7 +41,7 @@ pub(crate) static RULES: [Rule; 6] = [
         "remove spec.names.singular, which defaults to the lowercased kind, or correct it",
         |crd, reporter| {
             // If it is missing, the API server derives it from the kind.
-            if !crd.text(&["names", "singular"]).is_empty() {
+            if !crd.string(&["names", "singular"]).is_empty() {
                 check_required(crd, "singular", names::dns_1035_label, reporter);
             }
         },
@@ -79,7 +79,7 @@ fn check_required(
     validate: impl Fn(&str) -> Result<(), String>,
     reporter: &mut Reporter<'_>,
 ) {
-    let name = crd.text(&["names", field]);
+    let name = crd.string(&["names", field]);
     let result = match name {
         "" => Err(format!("missing required field `spec.names.{field}`")),
         name => validate(name),
@@ -99,8 +99,8 @@ fn check_list(crd: &Crd<'_>, field: &str, reporter: &mut Reporter<'_>) {
 }
 
 fn check_list_kind(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
-    let kind = crd.text(&["names", "kind"]);
-    let written = crd.text(&["names", "listKind"]);
+    let kind = crd.string(&["names", "kind"]);
+    let written = crd.string(&["names", "listKind"]);
     if names::dns_1035_label(&kind.to_lowercase()).is_err() && written.is_empty() {
         return;
     }

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
-    let scope = crd.text(&["scope"]);
+    let scope = crd.string(&["scope"]);
     let message = match scope {
         "Namespaced" | "Cluster" => return,
         "" => "missing required field `spec.scope`: must be `Namespaced` or `Cluster`".to_owned(),

@@ -1,7 +1,7 @@
 //! `CustomResourceDefinition`s and their schemas: the validation of the API server when one is created.
 
 mod default;
-mod shape;
+mod fields;
 
 super::rule::rule_files! {
     crd_api_version_unserved,

@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
         Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/pruning/algorithm.go")
             .since("1.16"),
     ],
-    check: Check::Schema(Keywords::of(&[Keyword::Default]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::Default]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {

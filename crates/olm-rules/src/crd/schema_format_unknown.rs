@@ -13,11 +13,11 @@ pub(crate) static RULE: Rule = Rule {
     sources: &[
         Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/validation/formats.go").since("1.34")
     ],
-    check: Check::Schema(Keywords::of(&[Keyword::Format]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::Format]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
-    let format = node.schema.text(Keyword::Format);
+    let format = node.schema.string(Keyword::Format);
     if node.schema.kind() == "string" && !format.is_empty() && !openapi::is_checked(format) {
         reporter.keyword(
             node,

@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
         &["validateExtensions"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::XIntOrString]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::XIntOrString]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {

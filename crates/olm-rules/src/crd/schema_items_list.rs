@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
         &["specStandardValidatorV3"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::Items]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::Items]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {

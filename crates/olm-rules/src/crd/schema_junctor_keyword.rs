@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
     )
     .since("1.16")],
     check: Check::Schema(
-        Keywords::of(&[
+        Keywords::new(&[
             Keyword::Type,
             Keyword::AdditionalProperties,
             Keyword::Default,
@@ -39,7 +39,7 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         return;
     }
     let schema = node.schema;
-    let text = |keyword| !schema.text(keyword).is_empty();
+    let text = |keyword| !schema.string(keyword).is_empty();
     let additional = match schema.additional() {
         Additional::Unset | Additional::Boolean(false) => false,
         Additional::Boolean(true) | Additional::Schema(_) => true,
@@ -81,7 +81,7 @@ fn is_int_or_string(node: &SchemaNode<'_, '_>) -> bool {
 }
 
 fn is_pattern(schema: &Schema<'_>) -> bool {
-    let only = Keywords::of(&[Keyword::Type]);
+    let only = Keywords::new(&[Keyword::Type]);
     schema.list(Keyword::AnyOf).len() == 2
         && schema.list(Keyword::AnyOf).zip(["integer", "string"]).all(|(alternative, kind)| {
             let alternative = Schema::read(alternative);

@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
         Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/complete.go").since("1.16")
     ],
     check: Check::Schema(
-        Keywords::of(&[Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf, Keyword::Not]),
+        Keywords::new(&[Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf, Keyword::Not]),
         check,
     ),
 };

@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
         .since("1.16"),
     ],
     check: Check::Schema(
-        Keywords::of(&[
+        Keywords::new(&[
             Keyword::Id,
             Keyword::MetaSchema,
             Keyword::Ref,
@@ -40,8 +40,8 @@ pub(crate) static RULE: Rule = Rule {
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let schema = node.schema;
     for (keyword, set) in [
-        (Keyword::Id, !schema.text(Keyword::Id).is_empty()),
-        (Keyword::MetaSchema, !schema.text(Keyword::MetaSchema).is_empty()),
+        (Keyword::Id, !schema.string(Keyword::Id).is_empty()),
+        (Keyword::MetaSchema, !schema.string(Keyword::MetaSchema).is_empty()),
         (Keyword::Ref, schema.has(Keyword::Ref)),
         (Keyword::PatternProperties, schema.fills(Keyword::PatternProperties)),
         (Keyword::Definitions, schema.fills(Keyword::Definitions)),

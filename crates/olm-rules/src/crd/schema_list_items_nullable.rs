@@ -14,12 +14,12 @@ pub(crate) static RULE: Rule = Rule {
         &["validateMapListKeysMapSet"],
     )
     .since("1.18")],
-    check: Check::Schema(Keywords::of(&[Keyword::XListType]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::XListType]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let Items::Schema(items) = node.schema.items() else { return };
-    let list_type = node.schema.text(Keyword::XListType);
+    let list_type = node.schema.string(Keyword::XListType);
     let keyed = node.place == StructuralPosition::Skeleton && matches!(list_type, "map" | "set");
     if keyed && Schema::read(items).flag(Keyword::Nullable) {
         let here = node.path.field("items");

@@ -14,12 +14,12 @@ pub(crate) static RULE: Rule = Rule {
         &["ValidateCustomResourceDefinitionOpenAPISchema"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::XListType]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::XListType]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let Items::Schema(items) = node.schema.items() else { return };
-    if node.place != StructuralPosition::Skeleton || node.schema.text(Keyword::XListType) != "map" {
+    if node.place != StructuralPosition::Skeleton || node.schema.string(Keyword::XListType) != "map" {
         return;
     }
     let items = Schema::read(items);

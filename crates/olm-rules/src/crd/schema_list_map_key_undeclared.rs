@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
         &["ValidateCustomResourceDefinitionOpenAPISchema"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::XListMapKeys]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::XListMapKeys]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
@@ -44,7 +44,7 @@ fn items<'b>(node: &SchemaNode<'_, 'b>) -> Option<Schema<'b>> {
     match node.schema.items() {
         Items::Schema(items)
             if node.place == StructuralPosition::Skeleton
-                && node.schema.text(Keyword::XListType) == "map" =>
+                && node.schema.string(Keyword::XListType) == "map" =>
         {
             Some(Schema::read(items))
         }

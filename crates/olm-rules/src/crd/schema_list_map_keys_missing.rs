@@ -14,11 +14,11 @@ pub(crate) static RULE: Rule = Rule {
         &["ValidateCustomResourceDefinitionOpenAPISchema"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::XListType]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::XListType]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
-    let map = node.place == StructuralPosition::Skeleton && node.schema.text(Keyword::XListType) == "map";
+    let map = node.place == StructuralPosition::Skeleton && node.schema.string(Keyword::XListType) == "map";
     if map && !node.schema.fills(Keyword::XListMapKeys) {
         reporter.keyword(
             node,

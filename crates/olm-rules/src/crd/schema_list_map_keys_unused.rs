@@ -14,11 +14,11 @@ pub(crate) static RULE: Rule = Rule {
         &["ValidateCustomResourceDefinitionOpenAPISchema"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::XListMapKeys]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::XListMapKeys]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
-    let list_type = node.schema.text(Keyword::XListType);
+    let list_type = node.schema.string(Keyword::XListType);
     if node.place != StructuralPosition::Skeleton
         || !node.schema.fills(Keyword::XListMapKeys)
         || list_type == "map"

@@ -14,19 +14,19 @@ pub(crate) static RULE: Rule = Rule {
         &["ValidateCustomResourceDefinitionOpenAPISchema"],
     )
     .since("1.17")],
-    check: Check::Schema(Keywords::of(&[Keyword::XListType]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::XListType]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let Items::Schema(items) = node.schema.items() else { return };
-    let set = node.schema.text(Keyword::XListType) == "set" && node.schema.kind() == "array";
+    let set = node.schema.string(Keyword::XListType) == "set" && node.schema.kind() == "array";
     if node.place != StructuralPosition::Skeleton || !set {
         return;
     }
     let items = Schema::read(items);
     let keyword = match items.kind() {
-        "object" if items.text(Keyword::XMapType) != "atomic" => Keyword::XMapType,
-        "array" if items.has(Keyword::XListType) && items.text(Keyword::XListType) != "atomic" => {
+        "object" if items.string(Keyword::XMapType) != "atomic" => Keyword::XMapType,
+        "array" if items.has(Keyword::XListType) && items.string(Keyword::XListType) != "atomic" => {
             Keyword::XListType
         }
         _ => return,

@@ -14,14 +14,14 @@ pub(crate) static RULE: Rule = Rule {
         &["ValidateCustomResourceDefinitionOpenAPISchema"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::XListType]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::XListType]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     if node.place != StructuralPosition::Skeleton {
         return;
     }
-    let list_type = node.schema.text(Keyword::XListType);
+    let list_type = node.schema.string(Keyword::XListType);
     if !matches!(list_type, "atomic" | "set" | "map") {
         reporter.keyword(
             node,

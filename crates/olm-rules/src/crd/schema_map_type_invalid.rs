@@ -14,14 +14,14 @@ pub(crate) static RULE: Rule = Rule {
         &["ValidateCustomResourceDefinitionOpenAPISchema"],
     )
     .since("1.17")],
-    check: Check::Schema(Keywords::of(&[Keyword::XMapType]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::XMapType]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     if node.place != StructuralPosition::Skeleton {
         return;
     }
-    let map_type = node.schema.text(Keyword::XMapType);
+    let map_type = node.schema.string(Keyword::XMapType);
     if !matches!(map_type, "granular" | "atomic") {
         reporter.keyword(
             node,

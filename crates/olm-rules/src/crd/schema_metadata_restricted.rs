@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
         &["validateStructuralMetadataInvariants"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::Properties]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::Properties]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
@@ -23,9 +23,9 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         return;
     }
     let schema = Schema::read(metadata);
-    let mut free = Keywords::of(&[Keyword::Type, Keyword::Default]);
+    let mut free = Keywords::new(&[Keyword::Type, Keyword::Default]);
     if schema.properties().all(|(key, _)| matches!(key.text(), "name" | "generateName")) {
-        free.insert(Keywords::of(&[Keyword::Properties]));
+        free.insert(Keywords::new(&[Keyword::Properties]));
     }
     let restricted = schema.structural().without(free);
     let Some(first) = restricted.iter().next() else { return };

@@ -15,11 +15,11 @@ pub(crate) static RULE: Rule = Rule {
         &["validateValueValidation"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::Pattern]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::Pattern]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
-    if let Err(error) = GoRegex::parse(node.schema.text(Keyword::Pattern)) {
+    if let Err(error) = GoRegex::parse(node.schema.string(Keyword::Pattern)) {
         reporter.keyword(node, Keyword::Pattern, format!("invalid pattern: {error}"));
     }
 }

@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
         &["ValidateCustomResourceDefinitionOpenAPISchema"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::XPreserveUnknownFields]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::XPreserveUnknownFields]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {

@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
         &["validateStructuralInvariants"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::Properties]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::Properties]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Schema(FORBIDDEN, check),
 };
 
-const FORBIDDEN: Keywords = Keywords::of(&[
+const FORBIDDEN: Keywords = Keywords::new(&[
     Keyword::Enum,
     Keyword::AllOf,
     Keyword::OneOf,
@@ -45,7 +45,7 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
             Keyword::XEmbeddedResource | Keyword::XIntOrString => schema.flag(keyword),
             // If they are not empty, another rule rejects them everywhere.
             Keyword::Definitions | Keyword::PatternProperties => !schema.fills(keyword),
-            _ => Keywords::of(&[keyword]).meets(FORBIDDEN),
+            _ => Keywords::new(&[keyword]).meets(FORBIDDEN),
         };
         if set {
             let message = format!(

@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
         &["validateCustomResourceDefinitionValidation"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::Nullable]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::Nullable]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {

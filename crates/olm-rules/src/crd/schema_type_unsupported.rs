@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
         &["specStandardValidatorV3"],
     )
     .since("1.16")],
-    check: Check::Schema(Keywords::of(&[Keyword::Type]), check),
+    check: Check::Schema(Keywords::new(&[Keyword::Type]), check),
 };
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];

@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    if examples::text(csv).is_none() {
+    if examples::annotation(csv).is_none() {
         let message = "missing annotation `alm-examples`";
         reporter.field(&csv.object, &Path::ROOT.field("metadata.annotations"), message);
     }

@@ -25,7 +25,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         parsed.documents.into_iter().next().unwrap_or_default()
     };
     for csv in &context.csvs {
-        let Some(text) = examples::text(csv) else { continue };
+        let Some(text) = examples::annotation(csv) else { continue };
         // example-invalid reports what is not a list of objects.
         let Ok(Json::Array(list)) = kube_yaml::json::from_str(text) else { continue };
         let crds = Crds::new(context.crds.iter().map(|crd| crd.object.root), &parse);

@@ -39,7 +39,7 @@ pub(crate) fn key(csv: &Csv<'_>) -> &'static str {
 }
 
 /// Returns the examples as written.
-pub(crate) fn text<'c>(csv: &'c Csv<'_>) -> Option<&'c str> {
+pub(crate) fn annotation<'c>(csv: &'c Csv<'_>) -> Option<&'c str> {
     Some(csv.typed.metadata.annotations.as_ref()?.get(key(csv))?.as_str())
 }
 
@@ -95,7 +95,7 @@ fn quote_near(text: &str, offset: usize) -> Option<char> {
 
 /// Returns the APIs that the examples are of, or the error in them.
 pub(crate) fn read(csv: &Csv<'_>) -> Option<Result<BTreeSet<Gvk>, ExampleError>> {
-    let text = text(csv)?;
+    let text = annotation(csv)?;
     if text.is_empty() {
         return Some(Ok(BTreeSet::new()));
     }

@@ -37,8 +37,8 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let mut report = |path: &Path<'_>, key: &str| {
             reporter.field(&csv.object, path, format!("duplicate entry `{key}`"));
         };
-        duplicates(pod, "imagePullSecrets", &pod_path, &|item| text(item, "name", ""), &mut report);
-        duplicates(pod, "hostAliases", &pod_path, &|item| text(item, "ip", ""), &mut report);
+        duplicates(pod, "imagePullSecrets", &pod_path, &|item| string_or(item, "name", ""), &mut report);
+        duplicates(pod, "hostAliases", &pod_path, &|item| string_or(item, "ip", ""), &mut report);
         claims(pod, "resourceClaims", &pod_path, server, &mut report);
         if let Some(resources) = pod.get("resources") {
             claims(resources, "claims", &pod_path.field("resources"), server, &mut report);
@@ -47,9 +47,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
             let kind_path = pod_path.field(kind);
             for (index, container) in pod.get(kind).into_iter().flat_map(Value::items).enumerate() {
                 let path = kind_path.index(index);
-                duplicates(container, "env", &path, &|item| text(item, "name", ""), &mut report);
+                duplicates(container, "env", &path, &|item| string_or(item, "name", ""), &mut report);
                 let port = |item: Value<'_>| {
-                    format!("{}/{}", text(item, "containerPort", "0"), text(item, "protocol", "TCP"))
+                    format!("{}/{}", string_or(item, "containerPort", "0"), string_or(item, "protocol", "TCP"))
                 };
                 duplicates(container, "ports", &path, &port, &mut report);
                 if let Some(resources) = container.get("resources") {
@@ -89,7 +89,7 @@ fn claims(
     let list = path.field(field);
     let mut seen: HashMap<String, Vec<String>> = HashMap::new();
     for (index, item) in parent.get(field).into_iter().flat_map(Value::items).enumerate() {
-        let (name, request) = (text(item, "name", ""), text(item, "request", ""));
+        let (name, request) = (string_or(item, "name", ""), string_or(item, "request", ""));
         let requests = seen.entry(name.clone()).or_default();
         let overlaps =
             requests.iter().any(|other| request.is_empty() || other.is_empty() || *other == request);
@@ -101,7 +101,7 @@ fn claims(
 }
 
 /// Returns a field as a string; the default if it is missing or empty, which are the same for OLM.
-fn text(item: Value<'_>, field: &str, default: &str) -> String {
+fn string_or(item: Value<'_>, field: &str, default: &str) -> String {
     let text = item.get(field).filter(|value| !value.is_null()).map(Value::text).unwrap_or_default();
     if text.is_empty() { default.to_owned() } else { text.to_owned() }
 }

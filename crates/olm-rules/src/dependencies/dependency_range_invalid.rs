@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for entry in entries::dependencies(context.bundle).into_iter().filter(|entry| entry.kind == "olm.package")
     {
-        let range = entry.text("version");
+        let range = entry.string("version");
         if !range.is_empty()
             && let Err(error) = Range::parse(range)
         {

@@ -31,7 +31,7 @@ impl Entry<'_> {
     }
 
     /// Returns a string of the value; empty if it is missing or not a string.
-    pub(crate) fn text(&self, key: &str) -> &str {
+    pub(crate) fn string(&self, key: &str) -> &str {
         self.value.and_then(|value| get(value, key)?.as_str()).unwrap_or_default()
     }
 }

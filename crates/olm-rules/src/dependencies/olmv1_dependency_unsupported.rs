@@ -48,7 +48,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
 
 /// Returns the message for a dependency or a property, with what it depends on as far as its value says so.
 fn message(what: &str, entry: &Entry<'_>) -> String {
-    let of = |key: &str| Some(entry.text(key)).filter(|text| !text.is_empty());
+    let of = |key: &str| Some(entry.string(key)).filter(|text| !text.is_empty());
     let package = of("packageName");
     let api = of("group").zip(of("version")).zip(of("kind"));
     match (package, api) {

@@ -36,9 +36,9 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         } else if let Some(key) = texts.iter().copied().find(|key| wrong(key)) {
             format!("invalid `{key}`: expected a string")
         } else if entry.kind == "olm.package.required"
-            && let Err(error) = Range::parse(entry.text("versionRange"))
+            && let Err(error) = Range::parse(entry.string("versionRange"))
         {
-            format!("invalid version range `{}`: {error}", entry.text("versionRange"))
+            format!("invalid version range `{}`: {error}", entry.string("versionRange"))
         } else {
             continue;
         };

@@ -29,7 +29,7 @@ struct Cause {
 
 impl Cause {
     /// Looks for a cause of an error that a parser reports at `position`, which is often behind it.
-    fn of(bytes: &[u8], message: &str, position: Position) -> Option<Self> {
+    fn find(bytes: &[u8], message: &str, position: Position) -> Option<Self> {
         let at = |line: usize, column: usize| Position {
             line: u32::try_from(line + 1).unwrap_or(u32::MAX),
             column: u32::try_from(column + 1).unwrap_or(u32::MAX),
@@ -153,7 +153,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             }
             Content::Documents { error: Some(error), first: First::Unreadable, .. } => {
                 let tab = ["tab", "cannot start any token"].iter().any(|what| error.message.contains(what));
-                let cause = Cause::of(&file.bytes, &error.message, error.position);
+                let cause = Cause::find(&file.bytes, &error.message, error.position);
                 let is_tab = tab && cause.as_ref().is_none_or(|cause| cause.is_tab);
                 // Without a fix where it is uncertain which tabs indent the text, or where it stays invalid.
                 let is_fixable =

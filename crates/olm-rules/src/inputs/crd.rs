@@ -57,7 +57,7 @@ impl<'b> Crd<'b> {
 
     /// Returns a string of `spec` by its path; empty if it is missing.
     #[must_use]
-    pub(crate) fn text(&self, keys: &[&str]) -> &'b str {
+    pub(crate) fn string(&self, keys: &[&str]) -> &'b str {
         self.spec.dig(keys).and_then(Value::as_str).unwrap_or_default()
     }
 

@@ -40,15 +40,15 @@ impl<'n, 'b> ValidSchema<'n, 'b> {
     /// Returns the problems of the schema's CEL rules, if it has rules.
     #[must_use]
     pub(crate) fn rule_problems(&self) -> Option<&Report> {
-        let has_rules = self.keywords.meets(Keywords::of(&[Keyword::XValidations]));
+        let has_rules = self.keywords.meets(Keywords::new(&[Keyword::XValidations]));
         has_rules
             .then(|| self.report.get_or_init(|| kubernetes_cel::check_schema(self.schema(), self.server)))
     }
 
     /// Calls `visit` with the path of every default that breaks a CEL rule of its schema.
     pub(crate) fn each_broken_default(&self, visit: &mut dyn FnMut(&Path<'_>, &BrokenRule)) {
-        if !self.keywords.meets(Keywords::of(&[Keyword::XValidations]))
-            || !self.keywords.meets(Keywords::of(&[Keyword::Default]))
+        if !self.keywords.meets(Keywords::new(&[Keyword::XValidations]))
+            || !self.keywords.meets(Keywords::new(&[Keyword::Default]))
         {
             return;
         }
@@ -99,7 +99,7 @@ fn read(value: Value<'_>, below_rule: bool) -> (kubernetes_cel::Schema<'_>, bool
     let schema = Schema::read(value);
     let mut read = kubernetes_cel::Schema {
         kind: schema.kind(),
-        format: schema.text(Keyword::Format),
+        format: schema.string(Keyword::Format),
         int_or_string: schema.flag(Keyword::XIntOrString),
         embedded_resource: schema.flag(Keyword::XEmbeddedResource),
         list_type: schema.get(Keyword::XListType).and_then(Value::as_str),

@@ -35,7 +35,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 .spec
                 .dig(&["conversion", "webhook", "clientConfig"])
                 .is_some_and(|client| !client.is_null());
-            if crd.text(&["conversion", "strategy"]) == "Webhook" && has_client {
+            if crd.string(&["conversion", "strategy"]) == "Webhook" && has_client {
                 let message = "unexpected spec.conversion: a conversion webhook of the CSV is for this CRD";
                 reporter.field(&crd.object, &Path::ROOT.field("spec.conversion"), message);
             }

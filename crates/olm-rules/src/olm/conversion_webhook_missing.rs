@@ -28,7 +28,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 .spec
                 .dig(&["conversion", "webhook", "clientConfig", "service"])
                 .is_some_and(|service| !service.is_null());
-            if crd.text(&["conversion", "strategy"]) == "Webhook"
+            if crd.string(&["conversion", "strategy"]) == "Webhook"
                 && is_in_cluster
                 && !converted.contains(crd.object.name())
             {

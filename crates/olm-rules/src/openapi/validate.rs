@@ -50,7 +50,7 @@ enum Datum<'b> {
 }
 
 impl<'b> Datum<'b> {
-    fn of(value: Value<'b>) -> Self {
+    fn new(value: Value<'b>) -> Self {
         match value.kind() {
             Kind::Null => Self::Null,
             Kind::Boolean => Self::Boolean(value.as_bool().unwrap_or_default()),
@@ -88,7 +88,7 @@ impl<'b> Validator<'_, 'b> {
         if !self.work_budget.spend(10 + value.text().len() / 64) {
             return Ok(());
         }
-        let datum = Datum::of(value);
+        let datum = Datum::new(value);
         check_type(datum, schema, path)?;
         if !matches!(datum, Datum::Null) {
             self.junctors(value, schema, path)?;
@@ -117,7 +117,7 @@ impl<'b> Validator<'_, 'b> {
     ///
     /// Source: `numberValidator.Validate` and `IsValueValidAgainstRange` of kube-openapi, since Kubernetes 1.36.
     fn check_ranges(&self, datum: Datum<'_>, schema: &Schema<'b>, path: &Path<'_>) -> Verdict {
-        let (kind, format) = (schema.kind(), schema.text(Keyword::Format));
+        let (kind, format) = (schema.kind(), schema.string(Keyword::Format));
         let required = || match (kind, format) {
             ("integer", "int32") | ("number", "float") => format!("in the range of `{format}`"),
             _ => format!("of type {kind}"),
@@ -177,12 +177,12 @@ impl<'b> Validator<'_, 'b> {
         {
             return wrong(path, format!("must have at least {}", count(minimum, "character", "characters")));
         }
-        let pattern = schema.text(Keyword::Pattern);
+        let pattern = schema.string(Keyword::Pattern);
         // Another rule reports an invalid pattern.
         if !pattern.is_empty() && self.work_budget.matches(pattern, text) == Some(false) {
             return wrong(path, format!("must match the pattern `{pattern}`"));
         }
-        let format = schema.text(Keyword::Format);
+        let format = schema.string(Keyword::Format);
         let is_checked = || formats::introduced(format).is_none_or(|minor| self.server.since(minor));
         if !format.is_empty() && !formats::fits(format, text) && is_checked() {
             return wrong(path, format!("must have the format `{format}`"));
@@ -277,7 +277,7 @@ fn is_in_range(datum: Datum<'_>, kind: &str, format: &str) -> bool {
 
 /// `nested` is whether the schema is below `allOf` or similar, where `additionalProperties` is not evaluated.
 fn check_type(datum: Datum<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
-    let (kind, format) = (schema.kind(), schema.text(Keyword::Format));
+    let (kind, format) = (schema.kind(), schema.string(Keyword::Format));
     let (found, found_format) = datum.names();
     let mismatch = || wrong(path, format!("must be of type {kind}, found {found}"));
     if matches!(datum, Datum::Null) {
@@ -401,7 +401,7 @@ fn check_enum(datum: Datum<'_>, value: Value<'_>, schema: &Schema<'_>, path: &Pa
 /// Returns whether `value`, converted to the type of `allowed` as Go does, is equal to it.
 #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "as Go does")]
 fn equals(datum: Datum<'_>, value: Value<'_>, allowed: Value<'_>) -> bool {
-    match (datum, Datum::of(allowed)) {
+    match (datum, Datum::new(allowed)) {
         (Datum::Boolean(a), Datum::Boolean(b)) => a == b,
         (Datum::Integer(a), Datum::Integer(b)) => a == b,
         (Datum::Integer(a), Datum::Number(b)) => a as f64 == b,

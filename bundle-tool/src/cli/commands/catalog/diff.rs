@@ -56,7 +56,7 @@ impl Diff {
         let differences = diff(&old, &new, self.upgrades);
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
-            Format::Text => text(&differences, &mut out)?,
+            Format::Text => write_text(&differences, &mut out)?,
             Format::Json => {
                 let json = serde_json::json!({ "version": 1, "differences": differences });
                 serde_json::to_writer_pretty(&mut out, &json)?;
@@ -73,7 +73,7 @@ impl Diff {
     }
 }
 
-fn text(differences: &[Difference], out: &mut impl Write) -> io::Result<()> {
+fn write_text(differences: &[Difference], out: &mut impl Write) -> io::Result<()> {
     let mut package = None;
     for difference in differences {
         let is_package = difference.subject.is_empty();

@@ -264,7 +264,7 @@ impl Found<'_> {
 }
 
 /// Writes what breaks as text.
-pub(crate) fn text(found: &Found<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_text(found: &Found<'_>, out: &mut impl Write) -> io::Result<()> {
     for upgrade in &found.upgrades {
         let (from, to) = (printable(upgrade.from), printable(&upgrade.to.name));
         writeln!(out, "{from} -> {to} ({})", printable(&upgrade.edges()))?;

@@ -48,8 +48,13 @@ fn run(
     selection: &Selection,
     unsafe_fixes: bool,
 ) -> Result<(FixOutcome, Changed)> {
-    let mut files =
-        CatalogFiles { root, shown, openshift: openshift.of(shown), selection, changed: Changed::new() };
+    let mut files = CatalogFiles {
+        root,
+        shown,
+        openshift: openshift.for_catalog(shown),
+        selection,
+        changed: Changed::new(),
+    };
     let mut fixed = fixpoint::fix(&mut files, shown, unsafe_fixes)?;
     for (name, new) in &files.changed {
         fixed.files.insert(name.clone(), files.texts(name, new)?);
@@ -135,7 +140,7 @@ impl FixTarget for CatalogFiles<'_> {
         let mut changes = BTreeMap::new();
         for (index, fixes) in by_document {
             let only: Vec<&Fix> = fixes.iter().map(|(_, fix)| *fix).collect();
-            let text = store.text(index)?;
+            let text = store.document_text(index)?;
             let Some((fixed, applied)) = document(&text, store.is_json(index), &only) else { continue };
             for (finding, fix) in applied.into_iter().filter_map(|one| fixes.get(one)) {
                 let file = finding.file.clone().unwrap_or_default();

@@ -173,10 +173,10 @@ impl Store {
     }
 
     /// Returns the text of a document.
-    pub(crate) fn text(&self, index: usize) -> Result<String> {
+    pub(crate) fn document_text(&self, index: usize) -> Result<String> {
         let Some(slot) = self.slots.get(index) else { return Ok(String::new()) };
         let bytes = self.cached(&slot.file)?;
-        String::from_utf8(slot.text(&bytes)?.to_vec())
+        String::from_utf8(slot.slice(&bytes)?.to_vec())
             .with_context(|| format!("failed to read {}", slot.file))
     }
 
@@ -184,7 +184,7 @@ impl Store {
     pub(crate) fn json(&self, index: usize) -> Result<Json> {
         let Some(slot) = self.slots.get(index) else { return Ok(Json::Null) };
         let bytes = self.cached(&slot.file)?;
-        let text = slot.text(&bytes)?;
+        let text = slot.slice(&bytes)?;
         Ok(kube_yaml::parse(text).documents.first().map_or(Json::Null, |tree| tree.root().to_json()))
     }
 
@@ -192,7 +192,7 @@ impl Store {
     pub(crate) fn bundle(&self, index: usize) -> Result<Bundle> {
         let Some(slot) = self.slots.get(index) else { return Ok(Bundle::default()) };
         let bytes = self.cached(&slot.file)?;
-        let parsed = kube_yaml::parse(slot.text(&bytes)?);
+        let parsed = kube_yaml::parse(slot.slice(&bytes)?);
         let Some(tree) = parsed.documents.first() else { return Ok(Bundle::default()) };
         let decoded = decode_ignoring_case::<Bundle>(tree.root(), &FieldPath::ROOT);
         Ok(decoded.with_context(|| format!("failed to read {}", slot.file))?.object)
@@ -375,7 +375,7 @@ impl Slot {
         start..start.saturating_add(self.length)
     }
 
-    fn text<'b>(&self, bytes: &'b [u8]) -> Result<&'b [u8]> {
+    fn slice<'b>(&self, bytes: &'b [u8]) -> Result<&'b [u8]> {
         let Some(text) = bytes.get(self.range()) else {
             bail!("{} was changed while it was being read", self.file)
         };
@@ -384,7 +384,7 @@ impl Slot {
 
     /// Changes the document in the bytes of its file.
     fn apply(&self, bytes: &mut Vec<u8>, change: &Change) -> Result<()> {
-        let old = self.text(bytes)?;
+        let old = self.slice(bytes)?;
         let mut range = self.range();
         let text = match change {
             Change::Text(text) => text.clone(),

@@ -30,6 +30,9 @@ use olm_rules::Selection;
 /// Reports what `opm validate` would reject as errors, each with its file and line, and what is likely to cause
 /// problems as warnings.
 ///
+/// Runs the rules of the suite `catalog`, the only suite for catalogs. `bundle-tool fix` applies the fixes of findings, and
+/// `bundle-tool explain RULE` explains a rule.
+///
 /// Exit status: 0 if no error is found, 1 if an error is found, 2 if a catalog cannot be read.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -75,7 +78,7 @@ pub(crate) struct OpenshiftOption {
 
 impl OpenshiftOption {
     /// Returns the version that the catalog at a path is for, if it is known.
-    pub(crate) fn of(self, path: &Path) -> Option<Minor> {
+    pub(crate) fn for_catalog(self, path: &Path) -> Option<Minor> {
         self.openshift_version.or_else(|| validate::version_of_path(&path.canonicalize().ok()?))
     }
 }
@@ -198,7 +201,7 @@ impl Validate {
             let root = Some(Path::new(reference)).filter(|root| root.exists());
             let selection = selections.for_directory(root)?;
             let sources = load::sources(reference, &self.registries);
-            let openshift = self.openshift.of(Path::new(reference));
+            let openshift = self.openshift.for_catalog(Path::new(reference));
             let report = sources.and_then(|sources| match &available {
                 Some(available) => with_upgrades(reference, root, sources, openshift, &selection, available),
                 None => Ok(validate(reference, root, sources, openshift, &selection)?),

@@ -545,7 +545,7 @@ impl Existing {
             annotations = parsed.documents.into_iter().next();
         }
         let (path, _) = dockerfile_place(directory)?;
-        let dockerfile = files::text(&path)?;
+        let dockerfile = files::read_text(&path)?;
         expected.insert(path, dockerfile.as_ref().into());
         Ok(Self { bundle: PreviousBundle { files, annotations, dockerfile }, expected })
     }

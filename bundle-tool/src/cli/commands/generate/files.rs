@@ -29,15 +29,15 @@ pub(crate) fn required(path: &Path, purpose: &str) -> Result<Vec<u8>> {
     bytes(path)?.with_context(|| format!("failed to read the {purpose}: {} does not exist", path.display()))
 }
 
-/// Reads a text file. Returns nothing if it does not exist.
-pub(crate) fn text(path: &Path) -> Result<Option<String>> {
+/// Reads a text file. Returns `None` if it does not exist.
+pub(crate) fn read_text(path: &Path) -> Result<Option<String>> {
     let text = bytes(path)?.map(String::from_utf8).transpose();
     text.with_context(|| format!("{} is not valid UTF-8", path.display()))
 }
 
 /// Reads a YAML file with one document. Returns nothing if it does not exist or is empty.
 pub(crate) fn document(path: &Path) -> Result<Option<(String, Tree)>> {
-    let Some(text) = text(path)? else { return Ok(None) };
+    let Some(text) = read_text(path)? else { return Ok(None) };
     let parsed = kube_yaml::parse(text.as_bytes());
     if let Some(error) = parsed.error {
         bail!("{} is not valid YAML: {error}", path.display());

@@ -237,13 +237,13 @@ fn base(
 
 /// Reads a Cargo.toml. Returns nothing if it does not exist.
 pub(crate) fn project(path: &Path) -> Result<Option<Project>> {
-    let Some(text) = files::text(path)? else { return Ok(None) };
+    let Some(text) = files::read_text(path)? else { return Ok(None) };
     // The workspace is the nearest directory above whose Cargo.toml has one.
     let absolute = std::path::absolute(path).with_context(|| format!("failed to find {}", path.display()))?;
     let above = absolute.ancestors().skip(2).map(|directory| directory.join("Cargo.toml"));
     let workspace = std::iter::once(absolute.clone())
         .chain(above)
-        .filter_map(|path| files::text(&path).ok().flatten())
+        .filter_map(|path| files::read_text(&path).ok().flatten())
         .find(|text| text.lines().any(|line| line.trim_start().starts_with("[workspace")));
     Ok(Some(Project::parse(&path.display().to_string(), &text, workspace.as_deref())?))
 }

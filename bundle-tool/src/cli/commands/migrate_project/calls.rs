@@ -27,7 +27,7 @@ const GENERATE_BUNDLE: [&str; 2] = ["generate", "bundle"];
 
 /// Where a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CallPlace {
     /// In the recipe of a rule, by its position in the Makefile.
     Recipe(usize),
     /// In a condition or the value of a variable of a Makefile.
@@ -46,7 +46,7 @@ pub(super) struct Call {
     /// The position of the file in the list of files.
     pub(super) file: usize,
     pub(super) tool: Tool,
-    pub(super) place: Place,
+    pub(super) place: CallPlace,
     /// The word that is the name of the tool.
     pub(super) program: Range<usize>,
     /// The words that follow.
@@ -125,7 +125,7 @@ pub(super) struct Context<'p> {
 
 impl Context<'_> {
     /// Returns the call that a command is.
-    pub(super) fn call(&self, file: usize, command: &Command, place: Place) -> Option<Found> {
+    pub(super) fn call(&self, file: usize, command: &Command, place: CallPlace) -> Option<Found> {
         let text = &self.files[file].text;
         let (at, program) = self.program(text, file, &command.words)?;
         let range = command.words[at].clone();
@@ -172,7 +172,7 @@ impl Context<'_> {
         let words: Vec<Word> = rest.iter().map(|(_, text)| plain(text)).collect();
         let outcome = match translate(tool, &words, self.project, false) {
             Translation::Native(line) => {
-                let line = &line.text("bundle-tool", &words);
+                let line = &line.command_line("bundle-tool", &words);
                 Outcome::Kept(format!(
                     "replace the list with the words of `{line}`, and use an image that contains bundle-tool"
                 ))
@@ -188,7 +188,7 @@ impl Context<'_> {
         Some(Call {
             file,
             tool,
-            place: Place::List,
+            place: CallPlace::List,
             program,
             words: Vec::new(),
             expanded: Vec::new(),
@@ -339,7 +339,7 @@ impl Context<'_> {
             Translation::Unsupported(reason) | Translation::Invalid(reason) => Outcome::Kept(reason),
         };
         Some(match (outcome, call.place) {
-            (Outcome::Native(_) | Outcome::Adapter(_), Place::ToolImage) => {
+            (Outcome::Native(_) | Outcome::Adapter(_), CallPlace::ToolImage) => {
                 let instead = if self.files[call.file].kind == Kind::Dockerfile {
                     "`bundle-tool push catalog DIR IMAGE` and `push bundle DIR IMAGE` push images without a Dockerfile"
                 } else {

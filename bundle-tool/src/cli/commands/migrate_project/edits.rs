@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::calls::{self, Call, Change, Outcome, Place};
+use super::calls::{self, Call, CallPlace, Change, Outcome};
 use super::files::{File, Kind};
 use super::makefile::Rule;
-use super::report::{CallResult, CallRow, FileChange, Note, Report};
+use super::report::{CallResult, CallRow, FileChange, Report, ReportNote};
 use super::scan::Scan;
 use super::variables::{Definition, Program};
 use super::{shell, yaml};
@@ -123,7 +123,7 @@ impl Scan<'_> {
             }
             let mut calls: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
             for call in self.calls.iter().filter(|call| call.file == file && call.tool == tool) {
-                if let Place::Recipe(rule) = call.place {
+                if let CallPlace::Recipe(rule) = call.place {
                     calls.entry(rule).or_default().push(call.is_replaced());
                 }
             }
@@ -156,7 +156,7 @@ impl Scan<'_> {
                          bundle-tool instead"
                     )
                 };
-                self.notes.push(Note::info(&content.path, content.line(rule.start), message));
+                self.notes.push(ReportNote::info(&content.path, content.line(rule.start), message));
             }
         }
     }
@@ -193,7 +193,7 @@ impl Scan<'_> {
     fn definitions(&mut self) {
         let mut notes = Vec::new();
         let mut called: BTreeMap<String, usize> = BTreeMap::new();
-        for call in self.calls.iter().filter(|call| call.place != Place::List) {
+        for call in self.calls.iter().filter(|call| call.place != CallPlace::List) {
             let program = shell::unquoted(&self.files[call.file].text[call.program.clone()]);
             if let Some(name) = shell::variable(&program) {
                 *called.entry(name.to_owned()).or_default() += usize::from(!call.is_replaced());
@@ -212,7 +212,7 @@ impl Scan<'_> {
                     1 => format!("`{name}` ({tool}) is still used by 1 call that is kept"),
                     kept => format!("`{name}` ({tool}) is still used by {kept} calls that are kept"),
                 };
-                notes.push(Note::info(&content.path, content.line(definition.start), message));
+                notes.push(ReportNote::info(&content.path, content.line(definition.start), message));
             }
         }
         for (file, content) in self.files.iter().enumerate() {
@@ -223,7 +223,7 @@ impl Scan<'_> {
             {
                 let line = content.line(call.program.start);
                 let message = "bundle-tool must be installed where this command runs".to_owned();
-                notes.push(Note::info(&content.path, line, message));
+                notes.push(ReportNote::info(&content.path, line, message));
             }
         }
         self.notes.extend(notes);

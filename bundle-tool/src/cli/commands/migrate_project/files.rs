@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::report::Note;
+use super::report::ReportNote;
 use crate::cli::commands::generate::parse_project;
 use crate::cli::dropin::ProjectFacts;
 use olm_model::disk::Directory;
@@ -62,7 +62,7 @@ impl File {
 #[derive(Debug, Default)]
 pub(super) struct Files {
     pub(super) list: Vec<File>,
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Vec<ReportNote>,
     /// What PROJECT says, and whether the project has a kustomization.
     pub(super) project: ProjectFacts,
 }
@@ -90,7 +90,7 @@ pub(super) fn read(directory: &Path) -> Result<Files> {
     for entry in entries {
         files.project.has_kustomization |= entry.name == "config/manifests/kustomization.yaml";
         let Some(kind) = by_name(&entry.name) else { continue };
-        let unread = |reason: &str| Note::warning(&entry.name, 1, format!("not read: {reason}"));
+        let unread = |reason: &str| ReportNote::warning(&entry.name, 1, format!("not read: {reason}"));
         match &entry.kind {
             EntryKind::File(length) if *length > MAX_FILE => {
                 if kind != ByName::Unknown {

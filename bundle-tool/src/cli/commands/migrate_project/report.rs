@@ -13,7 +13,7 @@ use olm_report::text::Verbosity;
 
 /// A remark on a line that is not changed.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Note {
+pub(super) struct ReportNote {
     pub(super) file: String,
     pub(super) line: usize,
     pub(super) severity: Severity,
@@ -28,7 +28,7 @@ pub(super) enum Severity {
     Note,
 }
 
-impl Note {
+impl ReportNote {
     pub(super) fn warning(file: &str, line: usize, message: String) -> Self {
         Self { file: file.to_owned(), line, severity: Severity::Warning, message }
     }
@@ -78,7 +78,7 @@ pub(super) struct FileChange {
 #[derive(Debug)]
 pub(super) struct Report {
     pub(super) calls: Vec<CallRow>,
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Vec<ReportNote>,
     pub(super) changes: Vec<FileChange>,
 }
 
@@ -86,7 +86,7 @@ pub(super) struct Report {
 struct Document<'r> {
     version: u32,
     calls: &'r [CallRow],
-    notes: &'r [Note],
+    notes: &'r [ReportNote],
     changed: Vec<&'r str>,
     diff: String,
 }
@@ -132,8 +132,8 @@ impl Report {
         let is_quiet = verbosity() == Verbosity::Quiet;
         let mut out = io::BufWriter::new(stdout().lock());
         let calls = if is_quiet { &[][..] } else { &self.calls };
-        let is_shown = |note: &&Note| !is_quiet || note.severity == Severity::Warning;
-        let notes: Vec<&Note> = self.notes.iter().filter(is_shown).collect();
+        let is_shown = |note: &&ReportNote| !is_quiet || note.severity == Severity::Warning;
+        let notes: Vec<&ReportNote> = self.notes.iter().filter(is_shown).collect();
         for row in calls {
             let place = format!("{}:{}:", row.file, row.line);
             writeln!(out, "{} {}", Styled(HEADING, printable(&place)), printable(&row.call))?;

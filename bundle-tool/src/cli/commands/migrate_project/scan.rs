@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::calls::{Call, Context, Found, Outcome, Place};
+use super::calls::{Call, CallPlace, Context, Found, Outcome};
 use super::files::{File, Kind};
 use super::makefile::{self, Makefile};
-use super::report::Note;
+use super::report::ReportNote;
 use super::shell::{self, Command, Dialect};
 use super::variables::{Definition, Variables};
 use super::{dockerfile, yaml};
@@ -20,11 +20,11 @@ pub(crate) struct Scan<'p> {
     pub(crate) makefiles: Vec<Option<Makefile>>,
     pub(crate) variables: Variables,
     pub(crate) calls: Vec<Call>,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<ReportNote>,
 }
 
 impl<'p> Scan<'p> {
-    pub(crate) fn new(files: &'p [File], project: &'p ProjectFacts, notes: Vec<Note>) -> Self {
+    pub(crate) fn new(files: &'p [File], project: &'p ProjectFacts, notes: Vec<ReportNote>) -> Self {
         let mut variables = Variables::default();
         let mut makefiles = Vec::with_capacity(files.len());
         for (file, content) in files.iter().enumerate() {
@@ -59,16 +59,16 @@ impl<'p> Scan<'p> {
         let text = content.text.as_str();
         match content.kind {
             Kind::Makefile => self.makefile(file),
-            Kind::Shell => self.script(file, 0..text.len(), Dialect::Shell, Place::Script),
+            Kind::Shell => self.script(file, 0..text.len(), Dialect::Shell, CallPlace::Script),
             Kind::Pipeline | Kind::Tekton => {
                 let found = yaml::scripts(text);
                 if found.is_incomplete {
                     let reason =
                         "the file is not valid YAML, so some calls in it may not be found".to_owned();
-                    self.notes.push(Note::warning(&content.path, 1, reason));
+                    self.notes.push(ReportNote::warning(&content.path, 1, reason));
                 }
                 for (range, dialect, is_tool_image) in found.texts {
-                    let place = if is_tool_image { Place::ToolImage } else { Place::Script };
+                    let place = if is_tool_image { CallPlace::ToolImage } else { CallPlace::Script };
                     self.script(file, range, dialect, place);
                 }
                 for list in &found.lists {
@@ -81,7 +81,7 @@ impl<'p> Scan<'p> {
             Kind::Dockerfile => {
                 let found = dockerfile::parse(text);
                 for (range, is_tool_image) in found.scripts {
-                    let place = if is_tool_image { Place::ToolImage } else { Place::Script };
+                    let place = if is_tool_image { CallPlace::ToolImage } else { CallPlace::Script };
                     self.script(file, range, Dialect::Shell, place);
                 }
                 for list in &found.lists {
@@ -92,7 +92,7 @@ impl<'p> Scan<'p> {
                         "uses the image {image}; `bundle-tool push catalog DIR IMAGE` and `push bundle DIR IMAGE` push images without \
                          a Dockerfile"
                     );
-                    self.notes.push(Note::info(&content.path, content.line(at), message));
+                    self.notes.push(ReportNote::info(&content.path, content.line(at), message));
                 }
             }
         }
@@ -106,7 +106,7 @@ impl<'p> Scan<'p> {
             let notes = self.notes.len();
             for line in &rule.recipe {
                 let before = self.calls.len();
-                self.script(file, line.clone(), Dialect::Make, Place::Recipe(index));
+                self.script(file, line.clone(), Dialect::Make, CallPlace::Recipe(index));
                 for call in &mut self.calls[before..] {
                     if download == Some(call.tool) {
                         call.outcome = Outcome::Kept("part of the rule that downloads the tool".to_owned());
@@ -119,22 +119,22 @@ impl<'p> Scan<'p> {
             }
         }
         for line in &makefile.canned {
-            self.script(file, line.clone(), Dialect::Make, Place::Script);
+            self.script(file, line.clone(), Dialect::Make, CallPlace::Script);
         }
         for definition in makefile.definitions.iter().filter(|definition| definition.is_command) {
-            self.script(file, definition.value.clone(), Dialect::Make, Place::Expanded);
+            self.script(file, definition.value.clone(), Dialect::Make, CallPlace::Expanded);
         }
         let values = makefile.definitions.iter().filter(|definition| !definition.is_command);
         for range in makefile.expanded.iter().chain(values.map(|definition| &definition.value)) {
             for command in shell::commands_of_functions(text, range.clone()) {
-                self.command(file, &command, Place::Expanded);
+                self.command(file, &command, CallPlace::Expanded);
             }
         }
         self.makefiles[file] = Some(makefile);
     }
 
     /// Finds the calls in a script.
-    fn script(&mut self, file: usize, range: Range<usize>, dialect: Dialect, place: Place) {
+    fn script(&mut self, file: usize, range: Range<usize>, dialect: Dialect, place: CallPlace) {
         let content = &self.files[file];
         let script = shell::script(&content.text, range.clone(), dialect);
         if script.is_unclosed {
@@ -145,13 +145,13 @@ impl<'p> Scan<'p> {
             self.command(file, &command, place);
             self.misunderstood(file, &command);
             let (Some(first), Some(last)) = (command.words.first(), command.words.last()) else { continue };
-            let is_recipe = matches!(place, Place::Recipe(_));
+            let is_recipe = matches!(place, CallPlace::Recipe(_));
             if let Some(tool) = download(&content.text[first.start..last.end]).filter(|_| !is_recipe) {
                 let message = format!(
                     "downloads {0}: download bundle-tool instead; a link to it with the name {0} accepts calls that are kept",
                     tool.name()
                 );
-                self.notes.push(Note::info(&content.path, content.line(first.start), message));
+                self.notes.push(ReportNote::info(&content.path, content.line(first.start), message));
             }
         }
         let functions: BTreeSet<&str> =
@@ -171,7 +171,7 @@ impl<'p> Scan<'p> {
         for line in content.text[range].split_inclusive('\n') {
             for tool in Tool::ALL.into_iter().filter(|tool| line.contains(tool.name())) {
                 let message = format!("mentions {}, and is kept: {reason}", tool.name());
-                self.notes.push(Note::warning(&content.path, content.line(at), message));
+                self.notes.push(ReportNote::warning(&content.path, content.line(at), message));
             }
             at += line.len();
         }
@@ -194,7 +194,7 @@ impl<'p> Scan<'p> {
             self.notes.iter().rev().take(10).any(|note| note.file == content.path && note.line == line);
         if download(text).is_none() && !is_noted {
             let message = format!("mentions {}, and is kept: {reason}", tool.name());
-            self.notes.push(Note::warning(&content.path, line, message));
+            self.notes.push(ReportNote::warning(&content.path, line, message));
         }
     }
 
@@ -202,7 +202,7 @@ impl<'p> Scan<'p> {
         Context { files: self.files, variables: &self.variables, project: self.project }
     }
 
-    fn command(&mut self, file: usize, command: &Command, place: Place) {
+    fn command(&mut self, file: usize, command: &Command, place: CallPlace) {
         match self.context().call(file, command, place) {
             Some(Found::Call(call)) => self.calls.push(*call),
             Some(Found::Unresolved(tool, name, at)) => {
@@ -212,7 +212,7 @@ impl<'p> Scan<'p> {
                      the line manually",
                     tool.name()
                 );
-                self.notes.push(Note::warning(&content.path, content.line(at), message));
+                self.notes.push(ReportNote::warning(&content.path, content.line(at), message));
             }
             None => {}
         }

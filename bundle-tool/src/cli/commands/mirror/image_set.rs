@@ -110,7 +110,7 @@ impl ImageSet {
             let known = ["name", "defaultChannel", "channels", "minVersion", "maxVersion"];
             self.ignore_others(package, &at, &known);
             let name = required(package, "name", &at)?.to_owned();
-            if let Some(default) = text(package, "defaultChannel", &at)? {
+            if let Some(default) = optional_string(package, "defaultChannel", &at)? {
                 selection.defaults.insert(name.clone(), default.to_owned());
             }
             let versions = range(package, &at)?;
@@ -182,7 +182,7 @@ fn boolean(map: &Json, name: &str, at: &str) -> Result<bool> {
 }
 
 /// Returns a string; `None` if the field is missing.
-fn text<'j>(map: &'j Json, name: &str, at: &str) -> Result<Option<&'j str>> {
+fn optional_string<'j>(map: &'j Json, name: &str, at: &str) -> Result<Option<&'j str>> {
     match &map[name] {
         Json::Null => Ok(None),
         Json::String(text) => Ok(Some(text)),
@@ -203,13 +203,14 @@ fn type_name(value: &Json) -> &'static str {
 }
 
 fn required<'j>(map: &'j Json, name: &str, at: &str) -> Result<&'j str> {
-    let found = text(map, name, at)?.filter(|text| !text.is_empty());
+    let found = optional_string(map, name, at)?.filter(|text| !text.is_empty());
     found.with_context(|| format!("missing required field `{at}{name}`"))
 }
 
 /// Returns the versions between `minVersion` and `maxVersion`, both included.
 fn range(map: &Json, at: &str) -> Result<Option<Range>> {
-    let bounds = [(">=", text(map, "minVersion", at)?), ("<=", text(map, "maxVersion", at)?)];
+    let bounds =
+        [(">=", optional_string(map, "minVersion", at)?), ("<=", optional_string(map, "maxVersion", at)?)];
     let bounds: Vec<String> = bounds
         .into_iter()
         .filter_map(|(comparator, bound)| Some(format!("{comparator}{}", bound?)))

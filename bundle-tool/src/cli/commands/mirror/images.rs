@@ -69,7 +69,7 @@ impl Content {
     }
 
     /// Returns what an image contains, by its configuration.
-    fn of(image: &Image, is_part: bool) -> Result<Self> {
+    fn from_image(image: &Image, is_part: bool) -> Result<Self> {
         Ok(match image.labels().get(labels::CONFIGS) {
             Some(directory) => Self::Catalog(CatalogImage {
                 is_part,
@@ -223,7 +223,7 @@ impl Collector<'_> {
                     return self.add_chart(reference, &media_type, &config, found, problems).map(|()| false);
                 }
             };
-            let content = Content::of(&image, false)?;
+            let content = Content::from_image(&image, false)?;
             if let Some(name) = &name {
                 let (source, reason) = (place.clone(), "given as REF".to_owned());
                 own = Some(Mirrored { reference: name.clone(), source, reason, content: content.clone() });
@@ -270,7 +270,7 @@ impl Collector<'_> {
         let catalog = self.read(&part.display().to_string())?;
         if let Some(name) = name {
             let built = part::image_of(&part, name, directory.path())?;
-            let content = Content::of(&built.image, true)?;
+            let content = Content::from_image(&built.image, true)?;
             let reason = "the pruned catalog".to_owned();
             scratch.push(directory);
             let image = Mirrored { reference: built.reference, source: built.source, reason, content };
@@ -383,7 +383,7 @@ impl Collector<'_> {
             };
             let source = place.of_name(&name);
             let content = match self.content(&source).with_context(|| format!("failed to read {source}"))? {
-                transfer::Content::Image(image) => Content::of(&image, false)?,
+                transfer::Content::Image(image) => Content::from_image(&image, false)?,
                 transfer::Content::Artifact { .. } => Content::Image,
             };
             let reason = format!("in {reference}");

@@ -180,7 +180,7 @@ impl Mirror {
         if self.check {
             return runtime.block_on(self.check_all(&planned, &transfer, &problems));
         }
-        let staging = Staging::of(&self.to);
+        let staging = Staging::for_target(&self.to);
         runtime.block_on(async {
             for place in &self.since {
                 transfer.omit(place).await.with_context(|| format!("failed to read {place}"))?;
@@ -434,7 +434,7 @@ struct Staging {
 }
 
 impl Staging {
-    fn of(target: &Target) -> Self {
+    fn for_target(target: &Target) -> Self {
         match target {
             Target::Registry(_) => Self { layout: None, archive: None },
             Target::Directory(path) => Self { layout: Some(path.clone()), archive: None },

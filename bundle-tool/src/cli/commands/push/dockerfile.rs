@@ -57,7 +57,7 @@ impl Additions {
             let own = context.unwrap_or(Path::new(".")).to_owned();
             (path.display().to_string(), file.bytes, own)
         } else {
-            let Some(file) = disk::dockerfile::of(directory, &Overlay::default()) else {
+            let Some(file) = disk::dockerfile::find(directory, &Overlay::default()) else {
                 warn_of_ignored(directory)?;
                 return Ok(Self::default());
             };
@@ -70,10 +70,10 @@ impl Additions {
             (path.display().to_string(), file.bytes, context)
         };
         let text = String::from_utf8(bytes).with_context(|| format!("{name} is not valid UTF-8"))?;
-        Self::of(&name, &text, &context, directory)
+        Self::parse(&name, &text, &context, directory)
     }
 
-    fn of(name: &str, text: &str, context: &Path, directory: &Path) -> Result<Self> {
+    fn parse(name: &str, text: &str, context: &Path, directory: &Path) -> Result<Self> {
         let Recipe { base, user, others } = recipe(text);
         let mut additions = Self { user, base: base.filter(|base| base != "scratch"), ..Self::default() };
         let mut err = stderr();
@@ -306,7 +306,7 @@ mod tests {
         header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
         fs::write(dir.path().join("t.tar"), header).unwrap();
         fs::write(dir.path().join("t.tgz"), [0x1f, 0x8b, 8]).unwrap();
-        Additions::of("Dockerfile", dockerfile, dir.path(), dir.path())
+        Additions::parse("Dockerfile", dockerfile, dir.path(), dir.path())
     }
 
     fn error(dockerfile: &str) -> String {

@@ -84,8 +84,8 @@ impl ValidatedBundle {
             printer.finish();
             report(&[problem], !force)?;
         }
-        let creates_namespace = objects.iter().any(|one| Kind::of(one) == Some(kinds::NAMESPACE));
-        let needs_namespace = objects.iter().filter_map(Kind::of).any(|kind| kind.namespaced);
+        let creates_namespace = objects.iter().any(|one| Kind::of_object(one) == Some(kinds::NAMESPACE));
+        let needs_namespace = objects.iter().filter_map(Kind::of_object).any(|kind| kind.namespaced);
         if creates_namespace && needs_namespace {
             return Ok(ApprovedInstall { cluster, checked: self, stored: None });
         }

@@ -52,7 +52,7 @@ impl State {
         let everywhere =
             [(kinds::CRD, None, ANY), (kinds::SUBSCRIPTION, None, ANY), (kinds::CSV, None, NOT_COPIED)];
         snapshot.merge(cluster.snapshot(&everywhere).await?);
-        if snapshot.of(kinds::DEPLOYMENT).iter().all(|one| name_of(one) != "catalog-operator")
+        if snapshot.objects(kinds::DEPLOYMENT).iter().all(|one| name_of(one) != "catalog-operator")
             && !snapshot.unreadable.contains_key(kinds::DEPLOYMENT.kind)
         {
             bail!("the installation of OLM is incomplete: its deployment catalog-operator does not exist");
@@ -61,7 +61,7 @@ impl State {
     }
 
     pub(crate) fn has_namespace(&self, namespace: &str) -> bool {
-        self.snapshot.of(kinds::NAMESPACE).iter().any(|one| name_of(one) == namespace)
+        self.snapshot.objects(kinds::NAMESPACE).iter().any(|one| name_of(one) == namespace)
     }
 
     /// Returns the image with opm that OLM unpacks bundles with.

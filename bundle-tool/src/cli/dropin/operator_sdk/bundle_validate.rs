@@ -101,7 +101,7 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
             .filter(|path| !path.is_empty())
             .map(Into::into),
     };
-    let found = verdict::of(bundle, &registries(matches, [bundle.as_str()])?, &options)?;
+    let found = verdict::of_reference(bundle, &registries(matches, [bundle.as_str()])?, &options)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if output == "text" {
         verdict::print_text(&found, &mut out)?;

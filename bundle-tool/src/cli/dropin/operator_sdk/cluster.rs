@@ -119,7 +119,7 @@ impl Line {
     }
 
     /// Adds a flag with a value, unless that is empty.
-    fn text(&mut self, name: &str, value: &str) {
+    fn push_flag(&mut self, name: &str, value: &str) {
         if !value.is_empty() {
             self.words.push(format!("--{name}={value}"));
         }
@@ -128,7 +128,7 @@ impl Line {
     /// Adds the flags that have the same names and meanings in the native command.
     fn same(&mut self, matches: &Matches) {
         for (name, value) in same(matches) {
-            self.text(name, value);
+            self.push_flag(name, value);
         }
     }
 
@@ -148,10 +148,10 @@ pub(crate) fn run_bundle(matches: &Matches) -> Result<Status> {
         )));
     }
     line.same(matches);
-    line.text("timeout", &seconds(matches.duration("timeout")));
+    line.push_flag("timeout", &seconds(matches.duration("timeout")));
     let index = matches.text("index-image");
     if !is_no_index(index) {
-        line.text("index-image", index);
+        line.push_flag("index-image", index);
     }
     if is_insecure(matches)? || is_on_this_machine(matches.argument(0)) {
         line.flag("insecure");
@@ -171,13 +171,13 @@ pub(crate) fn run_bundle(matches: &Matches) -> Result<Status> {
 pub(crate) fn cleanup(matches: &Matches) -> Result<Status> {
     let mut line = Line::new(&["cleanup"], &matches.arguments);
     line.same(matches);
-    line.text("timeout", &seconds(matches.duration("timeout")));
+    line.push_flag("timeout", &seconds(matches.duration("timeout")));
     let deletes_all = matches.bool("delete-all");
     if deletes_all || matches.bool("delete-crds") {
         line.flag("delete-crds");
     }
     let groups = deletes_all || matches.bool("delete-operator-groups");
-    line.text("delete-operator-groups", if groups { "true" } else { "false" });
+    line.push_flag("delete-operator-groups", if groups { "true" } else { "false" });
     let package = matches.argument(0);
     match line.run() {
         // As in operator-sdk, a package that is not installed is not an error.
@@ -206,17 +206,17 @@ pub(crate) fn scorecard(matches: &Matches) -> Result<Status> {
     line.same(matches);
     // If the flag is not set, the service account in the configuration takes precedence over the default of the flag.
     if matches.is_set("service-account") {
-        line.text("service-account", matches.text("service-account"));
+        line.push_flag("service-account", matches.text("service-account"));
     }
     if matches.some("storage-image").is_some() {
-        line.text("test-output", matches.text("test-output"));
+        line.push_flag("test-output", matches.text("test-output"));
     }
     for name in ["list", "skip-cleanup"] {
         if matches.bool(name) {
             line.flag(name);
         }
     }
-    line.text("wait-time", &seconds(matches.duration("wait-time")));
+    line.push_flag("wait-time", &seconds(matches.duration("wait-time")));
     if is_on_this_machine(matches.argument(0)) {
         line.flag("insecure");
     }

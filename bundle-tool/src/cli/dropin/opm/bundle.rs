@@ -347,7 +347,7 @@ pub(crate) fn validate(matches: &Matches) -> Result<Status> {
         suites.push(Suite::OperatorHubV2);
     }
     let options = Options { suites, ..Options::default() };
-    let found = verdict::of(tag, &registries, &options)?;
+    let found = verdict::of_reference(tag, &registries, &options)?;
     verdict::print_text(&found, &mut std::io::stderr().lock())?;
     if !found.passed() {
         return Ok(Status::FAILURE);

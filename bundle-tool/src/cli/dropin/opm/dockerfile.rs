@@ -56,7 +56,7 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
     if name.is_empty() {
         bail!("index directory is unset");
     }
-    let text = text(&name, base, builder, &extra)?;
+    let text = render(&name, base, builder, &extra)?;
     atomic_files::file(&path, text.as_bytes())
         .with_context(|| format!("failed to write {}", path.display()))?;
     Ok(Status::SUCCESS)
@@ -80,7 +80,7 @@ pub(crate) fn check(what: &str, value: &str) -> Result<()> {
 ///
 /// # Errors
 /// A value is not valid in a Dockerfile.
-pub(crate) fn text(
+pub(crate) fn render(
     directory: &str,
     base: &str,
     builder: &str,

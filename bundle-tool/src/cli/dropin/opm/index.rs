@@ -187,7 +187,7 @@ fn finish(matches: &Matches, work: &tempfile::TempDir) -> Result<Status> {
 fn dockerfile_of(matches: &Matches) -> Result<(&Path, String)> {
     let base = matches.some("binary-image").unwrap_or(OPM_IMAGE);
     let path = Path::new(matches.some("out-dockerfile").unwrap_or(DOCKERFILE));
-    Ok((path, dockerfile::text(CATALOG, base, base, &BTreeMap::new())?))
+    Ok((path, dockerfile::render(CATALOG, base, base, &BTreeMap::new())?))
 }
 
 /// Checks that everything that `--generate` writes can be written.

@@ -18,7 +18,7 @@ use olm_model::disk::file;
 const MAX_FILE: u64 = 16 << 20;
 
 pub(crate) fn run(matches: &Matches) -> Result<Status> {
-    let format = Format::of(matches)?;
+    let format = Format::from_matches(matches)?;
     let read = |name: &str| {
         matches
             .some(name)

@@ -22,7 +22,7 @@ pub(crate) enum Format {
 
 impl Format {
     /// Returns the format of `--output`.
-    pub(crate) fn of(matches: &Matches) -> Result<Self> {
+    pub(crate) fn from_matches(matches: &Matches) -> Result<Self> {
         match matches.text("output") {
             "json" => Ok(Self::Json),
             "yaml" => Ok(Self::Yaml),

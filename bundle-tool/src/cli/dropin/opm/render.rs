@@ -41,7 +41,7 @@ pub(crate) const NATIVE: NativeCommand = NativeCommand {
 };
 
 pub(crate) fn run(matches: &Matches) -> Result<Status> {
-    let format = Format::of(matches)?;
+    let format = Format::from_matches(matches)?;
     let template = matches.some("alpha-image-ref-template").map(ImageTemplate::parse).transpose()?;
     let level = if matches.bool("migrate") { MigrateLevel::All } else { level(matches)? };
     format.print(&catalog(matches, &matches.arguments, level, template.as_ref())?)?;
@@ -144,7 +144,7 @@ impl ImageTemplate {
 
 /// Writes a catalog to a directory, with a file for each package.
 pub(crate) fn migrate(matches: &Matches) -> Result<Status> {
-    let format = Format::of(matches)?;
+    let format = Format::from_matches(matches)?;
     let level = level(matches)?;
     let (reference, directory) = (matches.argument(0), Path::new(matches.argument(1)));
     log::info(&format!("rendering index {reference:?} as file-based catalog"));

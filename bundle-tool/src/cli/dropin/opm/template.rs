@@ -67,7 +67,7 @@ pub(crate) fn render(matches: &Matches) -> Result<Status> {
     let output = matches.text("output");
     let format = match output {
         "mermaid" => None,
-        "json" | "yaml" => Some(Format::of(matches)?),
+        "json" | "yaml" => Some(Format::from_matches(matches)?),
         _ => bail!(UsageError(format!("invalid --output value {output:?}, expected (json|yaml|mermaid)"))),
     };
     let level = level(matches)?;
@@ -131,7 +131,7 @@ const fn to_template(words: &'static [&'static str]) -> NativeCommand {
 
 /// Prints a template of a catalog: its blobs. A basic template keeps only the image of each bundle.
 pub(crate) fn convert(matches: &Matches) -> Result<Status> {
-    let output = match Format::of(matches)? {
+    let output = match Format::from_matches(matches)? {
         Format::Json => Output::Json,
         Format::Yaml => Output::Yaml,
     };

@@ -32,7 +32,7 @@ pub(crate) async fn get(
     }
     let file = File::open(store.content(digest)).await?;
     let size = file.metadata().await?.len();
-    let mut response = Part::of(digest, size, range.as_ref())?;
+    let mut response = Part::new(digest, size, range.as_ref())?;
     if !head {
         response.send(file, None).await?;
     }
@@ -52,12 +52,12 @@ pub(crate) async fn get_through(
         return get(store, name, digest, head, range).await;
     }
     if head {
-        return Ok(Part::of(digest, proxy.blob_size(name, digest).await?, range.as_ref())?.response);
+        return Ok(Part::new(digest, proxy.blob_size(name, digest).await?, range.as_ref())?.response);
     }
     let Some(mut growing) = proxy.blob(store, name, digest).await? else {
         return get(store, name, digest, head, range).await;
     };
-    let mut response = Part::of(digest, growing.size, range.as_ref())?;
+    let mut response = Part::new(digest, growing.size, range.as_ref())?;
     // The last byte is sent when the digest is verified; what has no last byte waits for that.
     let has_last_byte = growing.size > 0 && response.end == growing.size;
     let file = if has_last_byte { growing.open().await? } else { growing.finished().await.map(|()| None)? };
@@ -77,7 +77,7 @@ struct Part {
 
 impl Part {
     /// Returns the response for the part of a blob that a request asks for, without a body.
-    fn of(digest: &Digest, size: u64, range: Option<&HeaderValue>) -> Result<Self, Failure> {
+    fn new(digest: &Digest, size: u64, range: Option<&HeaderValue>) -> Result<Self, Failure> {
         let range = range.and_then(|range| range.to_str().ok());
         let (start, end, status) = match range.map(|range| parse_range(range, size)) {
             None | Some(Range::Ignored) => (0, size, StatusCode::OK),

@@ -185,7 +185,7 @@ pub(crate) fn tags(store: &Store, name: &str, request: &Request) -> Result<Respo
         return Err(Failure::not_found(Code::NameUnknown, format!("unknown repository {name}")));
     }
     let page = Page::read(request)?;
-    let (tags, more) = page.of(store.tags(name)?);
+    let (tags, more) = page.select(store.tags(name)?);
     let mut response = response::json(&json!({ "name": name, "tags": tags }));
     page.link(&mut response, &format!("/v2/{name}/tags/list"), &tags, more);
     Ok(response)
@@ -193,7 +193,7 @@ pub(crate) fn tags(store: &Store, name: &str, request: &Request) -> Result<Respo
 
 pub(crate) fn catalog(store: &Store, request: &Request) -> Result<Response, Failure> {
     let page = Page::read(request)?;
-    let (names, more) = page.of(store.repositories()?);
+    let (names, more) = page.select(store.repositories()?);
     let mut response = response::json(&json!({ "repositories": names }));
     page.link(&mut response, "/v2/_catalog", &names, more);
     Ok(response)
@@ -208,7 +208,7 @@ pub(crate) fn referrers(
     let mut query = query(request.uri());
     let wanted = query.remove("artifactType");
     let page = Page { count: Some(MAX_REFERRERS), last: query.remove("last") };
-    let (digests, more) = page.of(store.referrers(name, subject)?);
+    let (digests, more) = page.select(store.referrers(name, subject)?);
     let mut manifests = Vec::new();
     for digest in &digests {
         let digest = route::digest(digest)?;
@@ -275,7 +275,7 @@ impl Page {
     }
 
     /// Returns the names of this page, and whether there are more.
-    fn of(&self, names: BTreeSet<String>) -> (Vec<String>, bool) {
+    fn select(&self, names: BTreeSet<String>) -> (Vec<String>, bool) {
         let mut rest: Vec<String> =
             names.into_iter().filter(|name| self.last.as_ref().is_none_or(|last| name > last)).collect();
         let more = self.count.is_some_and(|count| rest.len() > count);

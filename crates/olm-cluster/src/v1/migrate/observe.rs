@@ -16,8 +16,11 @@ const SELECTOR: &str = "selector";
 /// # Errors
 /// The package is not installed, or in several namespaces and none is given.
 pub fn observe(snapshot: &Snapshot, package: &str, within: Option<&str>) -> Result<Operator, NotFound> {
-    let all: Vec<&Value> =
-        snapshot.of(kinds::SUBSCRIPTION).iter().filter(|one| string(one, "/spec/name") == package).collect();
+    let all: Vec<&Value> = snapshot
+        .objects(kinds::SUBSCRIPTION)
+        .iter()
+        .filter(|one| string(one, "/spec/name") == package)
+        .collect();
     let here: Vec<&Value> = all
         .iter()
         .copied()
@@ -74,7 +77,7 @@ pub fn observe(snapshot: &Snapshot, package: &str, within: Option<&str>) -> Resu
 fn installed(snapshot: &Snapshot, subscription: &Value, csv: &Value) -> Installed {
     let namespace = namespace_of(subscription);
     let is_other = |one: &&Value| namespace_of(one) != namespace || name_of(one) != name_of(subscription);
-    let mut others = snapshot.of(kinds::SUBSCRIPTION).iter().filter(is_other);
+    let mut others = snapshot.objects(kinds::SUBSCRIPTION).iter().filter(is_other);
     let (source, source_namespace) =
         (string(subscription, "/spec/source"), string(subscription, "/spec/sourceNamespace"));
     // The catalogs of OLM itself are not those of one operator.
@@ -250,7 +253,7 @@ impl Operator {
             .iter()
             .map(|crd| string(crd, "/name"))
             .collect();
-        for other in snapshot.of(kinds::CSV) {
+        for other in snapshot.objects(kinds::CSV) {
             if namespace_of(other) == namespace_of(csv) && name_of(other) == name_of(csv) {
                 continue;
             }

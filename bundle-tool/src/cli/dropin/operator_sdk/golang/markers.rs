@@ -182,12 +182,12 @@ impl Scanner<'_> {
                 }
             }
         }
-        let mut items = vec![self.text()?];
+        let mut items = vec![self.string()?];
         // The older form of a list, without braces.
         self.blanks();
         while self.take(';') {
             self.blanks();
-            items.push(self.text()?);
+            items.push(self.string()?);
             self.blanks();
         }
         Ok(match items.pop() {
@@ -197,7 +197,7 @@ impl Scanner<'_> {
     }
 
     /// Returns a string, in quotes or up to the next delimiter.
-    fn text(&mut self) -> Result<String, String> {
+    fn string(&mut self) -> Result<String, String> {
         if let Some(quote @ ('"' | '`')) = self.rest.chars().next() {
             return self.quoted(quote);
         }
