@@ -1,5 +1,5 @@
 //! Signatures whose key is in a certificate that was issued for a moment ("keyless"): the certificate names who signed, and a log
-//! proves when. Nothing is asked of a server: the roots of certificates and the keys of logs are in a file.
+//! or a timestamp proves when. Nothing is asked of a server: the roots of certificates and the keys of logs are in a file.
 //!
 //! The proof that the certificate is in a log of certificates (SCT) is not verified.
 //!
@@ -13,13 +13,17 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
+use ring::signature::{ED25519, UnparsedPublicKey};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, SignatureVerificationAlgorithm, UnixTime};
 use serde::Deserialize;
 use serde_json::Value;
 use webpki::{EndEntityCert, KeyUsage};
 
+use super::der::Der;
 use super::file;
+use super::inclusion::Included;
+use super::timestamp::Token;
 use super::verifying_key::{KeyError, Problem, VerifyingKey};
 use crate::layout::sha256;
 use crate::plain::io_error;
@@ -35,6 +39,12 @@ const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 0x11];
 /// Fulcio's extension with the issuer of the identity token: as a string, and as bytes.
 const ISSUER: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, 0x08];
 const OLD_ISSUER: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, 0x01];
+/// The extended key usage of certificates that sign timestamps (RFC 3161).
+const TIME_STAMPING: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x08];
+/// What precedes the point of an Ed25519 key in its SPKI form (RFC 8410).
+const SPKI_ED25519: &[u8] = &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+/// Maximum number of timestamps of a signature.
+const MAX_TIMESTAMPS: usize = 16;
 /// The algorithms of certificates and of signatures with their keys.
 const CERTIFICATE_ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] = [
     webpki::ring::ECDSA_P256_SHA256,
@@ -56,6 +66,8 @@ pub struct Identity {
     issuer: String,
     authorities: Vec<Authority>,
     logs: Vec<Log>,
+    /// Who signs timestamps.
+    timestamp_authorities: Vec<Authority>,
 }
 
 /// A certificate authority.
@@ -71,8 +83,31 @@ struct Authority {
 struct Log {
     /// Its id in hexadecimal digits.
     id: String,
-    key: VerifyingKey,
+    key: LogKey,
     period: Period,
+}
+
+/// The key of a transparency log.
+#[derive(Debug, Clone)]
+enum LogKey {
+    P256(VerifyingKey),
+    Ed25519(Vec<u8>),
+}
+
+impl LogKey {
+    /// Returns the key in its SPKI form (RFC 5480, RFC 8410); `None` for other types of keys.
+    fn from_spki(der: &[u8]) -> Option<Self> {
+        let point = der.strip_prefix(SPKI_ED25519).filter(|point| point.len() == 32);
+        let ed25519 = point.map(|point| Self::Ed25519(point.to_vec()));
+        ed25519.or_else(|| VerifyingKey::from_spki(der).map(Self::P256))
+    }
+
+    fn verifies(&self, bytes: &[u8], signature: &[u8]) -> bool {
+        match self {
+            Self::P256(key) => key.verifies(bytes, signature),
+            Self::Ed25519(point) => UnparsedPublicKey::new(&ED25519, point).verify(bytes, signature).is_ok(),
+        }
+    }
 }
 
 /// When an authority or a log is trusted, in seconds since 1970; both ends are included.
@@ -106,18 +141,20 @@ struct TrustedRoot {
     tlogs: Vec<TrustedLog>,
     #[serde(default)]
     certificate_authorities: Vec<TrustedAuthority>,
+    #[serde(default)]
+    timestamp_authorities: Vec<TrustedAuthority>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TrustedLog {
-    public_key: LogKey,
+    public_key: TrustedKey,
     log_id: LogId,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct LogKey {
+struct TrustedKey {
     raw_bytes: String,
     #[serde(default)]
     valid_for: TimeRange,
@@ -177,18 +214,25 @@ impl Identity {
         };
         let period =
             |TimeRange { start, end }| Ok::<_, KeyError>(Period { start: time(start)?, end: time(end)? });
-        let (mut authorities, mut logs) = (Vec::new(), Vec::new());
-        for authority in found.certificate_authorities.into_iter().take(MAX_ENTRIES) {
-            let mut intermediates = Vec::new();
-            for RawBytes { raw_bytes } in authority.cert_chain.certificates.into_iter().take(MAX_ENTRIES) {
-                intermediates.push(CertificateDer::from(decode(&raw_bytes)?));
+        let authorities = |found: Vec<TrustedAuthority>| {
+            let mut authorities = Vec::new();
+            for authority in found.into_iter().take(MAX_ENTRIES) {
+                let mut intermediates = Vec::new();
+                for RawBytes { raw_bytes } in authority.cert_chain.certificates.into_iter().take(MAX_ENTRIES)
+                {
+                    intermediates.push(CertificateDer::from(decode(&raw_bytes)?));
+                }
+                let period = period(authority.valid_for)?;
+                authorities.extend(intermediates.pop().map(|root| Authority { root, intermediates, period }));
             }
-            let period = period(authority.valid_for)?;
-            authorities.extend(intermediates.pop().map(|root| Authority { root, intermediates, period }));
-        }
+            Ok::<_, KeyError>(authorities)
+        };
+        let timestamp_authorities = authorities(found.timestamp_authorities)?;
+        let authorities = authorities(found.certificate_authorities)?;
+        let mut logs = Vec::new();
         for TrustedLog { public_key, log_id } in found.tlogs.into_iter().take(MAX_ENTRIES) {
             // Logs with keys of other types cannot be verified here: their entries are from an unknown log.
-            if let Some(key) = VerifyingKey::from_spki(&decode(&public_key.raw_bytes)?) {
+            if let Some(key) = LogKey::from_spki(&decode(&public_key.raw_bytes)?) {
                 let (id, period) = (hex(&decode(&log_id.key_id)?), period(public_key.valid_for)?);
                 logs.push(Log { id, key, period });
             }
@@ -197,10 +241,10 @@ impl Identity {
             return Err(error("it contains no certificate authority".to_owned()));
         }
         if logs.is_empty() {
-            return Err(error("it contains no transparency log with a P-256 key".to_owned()));
+            return Err(error("it contains no transparency log with a P-256 or Ed25519 key".to_owned()));
         }
         let (subject, issuer) = (subject.to_owned(), issuer.to_owned());
-        Ok(Self { subject, issuer, authorities, logs })
+        Ok(Self { subject, issuer, authorities, logs, timestamp_authorities })
     }
 
     /// Returns who must have signed with a certificate of one of `roots`, as an entry of a log with one of `keys` records.
@@ -213,8 +257,9 @@ impl Identity {
         let period = Period::default();
         let authority = |root| Authority { root, intermediates: Vec::new(), period };
         let authorities = roots.into_iter().map(authority).collect();
-        let logs = keys.into_iter().map(|key| Log { id: key.id(), key, period }).collect();
-        Self { subject: subject.to_owned(), issuer: issuer.to_owned(), authorities, logs }
+        let logs = keys.into_iter().map(|key| Log { id: key.id(), key: LogKey::P256(key), period });
+        let (subject, issuer) = (subject.to_owned(), issuer.to_owned());
+        Self { subject, issuer, authorities, logs: logs.collect(), timestamp_authorities: Vec::new() }
     }
 
     /// Verifies that `signature` of `signed` was made with the key of `certificate`, which was issued to this identity and was valid
@@ -228,17 +273,100 @@ impl Identity {
         signature: &[u8],
         entry: Option<&LogEntry>,
     ) -> Result<(), Problem> {
-        let parsed =
-            EndEntityCert::try_from(certificate).map_err(|error| Problem::Certificate(error.to_string()))?;
         let entry = entry.ok_or(Problem::NotLogged)?;
         self.verify_entry(entry, certificate, hashed, signature)?;
-        let seconds =
-            u64::try_from(entry.time).map_err(|_| Problem::Log("its time is negative".to_owned()))?;
-        let time = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        self.verify_at(certificate, chain, signed, signature, entry.time)
+    }
+
+    /// Verifies the same as [`verify`](Self::verify) with an entry of a log that promises and dates nothing (Rekor v2): the entry is
+    /// proved to be included, and a timestamp says when the signature was made.
+    pub(crate) fn verify_included(
+        &self,
+        certificate: &CertificateDer<'_>,
+        chain: &[CertificateDer<'_>],
+        signed: &[u8],
+        payload: &[u8],
+        signature: &[u8],
+        (entry, timestamps): (&Included, &[Vec<u8>]),
+    ) -> Result<(), Problem> {
+        let problem = |reason: &str| Problem::Log(reason.to_owned());
+        let id = hex(&entry.log);
+        let (mut signing, mut failed) = (None, "the log is not trusted");
+        for log in self.logs.iter().filter(|log| log.id == id) {
+            match entry.verify_tree(|bytes, signature| log.key.verifies(bytes, signature)) {
+                Ok(()) => signing = Some(log),
+                Err(reason) => failed = reason,
+            }
+        }
+        let log = signing.ok_or_else(|| problem(failed))?;
+        entry.verify_body(certificate, signed, payload, signature).map_err(problem)?;
+        if timestamps.is_empty() {
+            return Err(Problem::NotTimestamped);
+        }
+        // One is enough, as for sigstore's clients. The certificate has to be valid at all of those that are.
+        let (mut times, mut failed) = (Vec::new(), None);
+        for timestamp in timestamps.iter().take(MAX_TIMESTAMPS) {
+            match self.time_of(timestamp, signature) {
+                Ok(time) => times.push(time),
+                Err(reason) => failed = failed.or(Some(reason)),
+            }
+        }
+        if let (true, Some(reason)) = (times.is_empty(), failed) {
+            return Err(Problem::Timestamp(reason.to_owned()));
+        }
+        for time in times {
+            if !log.period.contains(time) {
+                return Err(problem("the key of the log was not valid when the signature was made"));
+            }
+            self.verify_at(certificate, chain, signed, signature, time)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the time that a trusted authority signed for a signature.
+    fn time_of(&self, timestamp: &[u8], signature: &[u8]) -> Result<i64, &'static str> {
+        let token = Token::parse(timestamp).ok_or("it is not a timestamp as in RFC 3161")?;
+        if !token.is_about(signature) {
+            return Err("it is about another signature");
+        }
+        let time = u64::try_from(token.time).map_err(|_| "its time is before 1970")?;
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(time));
+        let mut found = "its authority is not trusted";
+        for authority in &self.timestamp_authorities {
+            // Authorities may omit their certificate from timestamps, and trusted roots contain it then.
+            let signers = authority.intermediates.iter().chain(&token.certificates);
+            let signer = signers.filter_map(|signer| EndEntityCert::try_from(signer).ok()).find(|signer| {
+                let authorities = [authority];
+                token.is_signed_by(signer)
+                    && issued_by_any(signer, &token.certificates, &authorities, now, TIME_STAMPING).is_ok()
+            });
+            match signer {
+                Some(_) if authority.period.contains(token.time) => return Ok(token.time),
+                Some(_) => found = "its authority was not valid at that time",
+                None => {}
+            }
+        }
+        Err(found)
+    }
+
+    /// Verifies that `signature` of `signed` was made with the key of `certificate`, which was issued to this identity and valid at
+    /// this time.
+    fn verify_at(
+        &self,
+        certificate: &CertificateDer<'_>,
+        chain: &[CertificateDer<'_>],
+        signed: &[u8],
+        signature: &[u8],
+        time: i64,
+    ) -> Result<(), Problem> {
+        let parsed =
+            EndEntityCert::try_from(certificate).map_err(|error| Problem::Certificate(error.to_string()))?;
+        let seconds = u64::try_from(time).map_err(|_| Problem::Log("its time is negative".to_owned()))?;
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
         let (trusted, others): (Vec<_>, Vec<_>) =
-            self.authorities.iter().partition(|authority| authority.period.contains(entry.time));
-        if let Err(problem) = issued_by_any(&parsed, chain, &trusted, time) {
-            let is_other = issued_by_any(&parsed, chain, &others, time).is_ok();
+            self.authorities.iter().partition(|authority| authority.period.contains(time));
+        if let Err(problem) = issued_by_any(&parsed, chain, &trusted, now, CODE_SIGNING) {
+            let is_other = issued_by_any(&parsed, chain, &others, now, CODE_SIGNING).is_ok();
             return Err(if is_other { Problem::AuthorityNotValid } else { problem });
         }
         let names = Names::parse(certificate)
@@ -327,13 +455,14 @@ fn issued_by_any(
     chain: &[CertificateDer<'_>],
     authorities: &[&Authority],
     time: UnixTime,
+    usage: &'static [u8],
 ) -> Result<(), Problem> {
     let mut found = Problem::UntrustedIssuer;
     for Authority { root, intermediates, .. } in authorities {
         let anchors = [webpki::anchor_from_trusted_cert(root)
             .map_err(|error| Problem::Certificate(format!("of a trusted root: {error}")))?];
         let intermediates: Vec<CertificateDer<'_>> = intermediates.iter().chain(chain).cloned().collect();
-        let usage = KeyUsage::required(CODE_SIGNING);
+        let usage = KeyUsage::required(usage);
         let verified = certificate.verify_for_usage(
             &CERTIFICATE_ALGORITHMS,
             &anchors,
@@ -414,32 +543,6 @@ impl Names {
             }
         }
         Some(names)
-    }
-}
-
-/// Values in distinguished encoding (X.690), one after the other.
-struct Der<'a>(&'a [u8]);
-
-impl<'a> Der<'a> {
-    /// Returns the tag and the content of the next value.
-    fn next(&mut self) -> Option<(u8, &'a [u8])> {
-        let (&[tag, first], rest) = self.0.split_first_chunk::<2>()?;
-        let (length, rest) = match first {
-            0..=0x7f => (usize::from(first), rest),
-            0x81..=0x83 => {
-                let (bytes, rest) = rest.split_at_checked(usize::from(first - 0x80))?;
-                (bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)), rest)
-            }
-            _ => return None,
-        };
-        let (value, rest) = rest.split_at_checked(length)?;
-        self.0 = rest;
-        Some((tag, value))
-    }
-
-    /// Returns the content of the next value, which has this tag.
-    fn value(&mut self, tag: u8) -> Option<&'a [u8]> {
-        self.next().filter(|(found, _)| *found == tag).map(|(_, value)| value)
     }
 }
 
@@ -670,6 +773,298 @@ mod tests {
             }
             let error = world.valid_for(part, json!({ "end": "soon" })).unwrap_err().to_string();
             assert!(error.contains("invalid time in validFor"), "{error}");
+        }
+    }
+
+    /// A log that publishes its tree, and an authority for timestamps.
+    struct Dated {
+        world: World,
+        log: ring::signature::Ed25519KeyPair,
+        authority: CertificateParams,
+        authority_key: KeyPair,
+        /// The certificate with which it signs timestamps.
+        signer: CertificateDer<'static>,
+        signer_key: KeyPair,
+    }
+
+    impl Dated {
+        fn new() -> Self {
+            let random = ring::rand::SystemRandom::new();
+            let log = ring::signature::Ed25519KeyPair::generate_pkcs8(&random).unwrap();
+            let log = ring::signature::Ed25519KeyPair::from_pkcs8(log.as_ref()).unwrap();
+            let (authority_key, signer_key) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
+            let mut authority = CertificateParams::new(Vec::new()).unwrap();
+            authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            let signer =
+                Self::signer(ExtendedKeyUsagePurpose::TimeStamping, &authority, &authority_key, &signer_key);
+            Self { world: World::new(), log, authority, authority_key, signer, signer_key }
+        }
+
+        /// Returns a certificate that is valid until the end of 2027.
+        fn signer(
+            usage: ExtendedKeyUsagePurpose,
+            authority: &CertificateParams,
+            authority_key: &KeyPair,
+            key: &KeyPair,
+        ) -> CertificateDer<'static> {
+            let mut params = CertificateParams::new(Vec::new()).unwrap();
+            params.extended_key_usages = vec![usage];
+            (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2028, 1, 1));
+            let issuer = Issuer::new(authority.clone(), authority_key);
+            params.signed_by(key, &issuer).unwrap().der().clone()
+        }
+
+        /// Returns the trusted roots, with the certificate for timestamps or without.
+        fn trusted(&self, with_signer: bool) -> Value {
+            let root = self.authority.self_signed(&self.authority_key).unwrap();
+            let certificates = [self.signer.as_ref(), root.der().as_ref()];
+            let certificates = certificates[usize::from(!with_signer)..].iter();
+            let key = ring::signature::KeyPair::public_key(&self.log);
+            let mut trusted = self.world.trusted.clone();
+            trusted["tlogs"] = json!([{
+                "publicKey": {
+                    "rawBytes": STANDARD.encode([SPKI_ED25519, key.as_ref()].concat()),
+                    "validFor": {},
+                },
+                "logId": { "keyId": STANDARD.encode("log2") },
+            }]);
+            let certificates: Vec<_> =
+                certificates.map(|certificate| json!({ "rawBytes": STANDARD.encode(certificate) })).collect();
+            trusted["timestampAuthorities"] =
+                json!([{ "certChain": { "certificates": certificates }, "validFor": {} }]);
+            trusted
+        }
+
+        /// Returns the entry of a signature, which is the second of three in the log.
+        fn entry(&self, body: &Value) -> Value {
+            let leaf = |bytes: &[u8]| sha256(&[&[0], bytes].concat()).digest().to_owned();
+            let node = |left: &str, right: &str| {
+                let bytes = |hex: &str| -> Vec<u8> {
+                    (0..hex.len())
+                        .step_by(2)
+                        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+                        .collect()
+                };
+                (
+                    sha256(&[&[1][..], &bytes(left), &bytes(right)].concat()).digest().to_owned(),
+                    bytes(left),
+                    bytes(right),
+                )
+            };
+            let body = body.to_string();
+            let (pair, first, _) = node(&leaf(b"first"), &leaf(body.as_bytes()));
+            let (_, _, third) = node(&pair, &leaf(b"third"));
+            let (root, ..) = node(&pair, &leaf(b"third"));
+            let (_, root, _) = node(&root, "");
+            let note = format!("log.example.com/2026\n3\n{}\n", STANDARD.encode(root));
+            let signature = STANDARD.encode([b"log2", self.log.sign(note.as_bytes()).as_ref()].concat());
+            let witness = STANDARD.encode([0; 68]);
+            let envelope = format!(
+                "{note}\n\u{2014} witness.example.com {witness}\n\u{2014} log.example.com/2026 {signature}\n"
+            );
+            json!({
+                "logIndex": "1",
+                "logId": { "keyId": STANDARD.encode("log2") },
+                "kindVersion": { "kind": "hashedrekord", "version": "0.0.2" },
+                "inclusionProof": {
+                    "logIndex": "1",
+                    "treeSize": "3",
+                    "hashes": [STANDARD.encode(first), STANDARD.encode(third)],
+                    "checkpoint": { "envelope": envelope },
+                },
+                "canonicalizedBody": STANDARD.encode(body),
+            })
+        }
+
+        /// Returns a timestamp of a signature, with the certificate of its authority or without.
+        fn timestamp(&self, signature: &[u8], time: &str, with_signer: bool) -> Vec<u8> {
+            let sha256_id: &[u8] = &der(0x30, &[&[0x06, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1]]);
+            let token: &[u8] = &[0x06, 11, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 16, 1, 4];
+            let hash = |bytes: &[u8]| der(4, &[ring::digest::digest(&ring::digest::SHA256, bytes).as_ref()]);
+            let number = |number: u8| der(2, &[&[number]]);
+            let imprint = der(0x30, &[sha256_id, &hash(signature)]);
+            let content = der(
+                0x30,
+                &[&number(1), &[6, 2, 0x2a, 3], &imprint, &number(7), &der(0x18, &[time.as_bytes()])],
+            );
+            let attribute = |id: u8, value: &[u8]| {
+                let id = [0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, id];
+                der(0x30, &[&id, &der(0x31, &[value])])
+            };
+            let attributes = [attribute(3, token), attribute(4, &hash(&content))].concat();
+            let signature = sign(&self.signer_key, &der(0x31, &[&attributes]));
+            let signer = der(
+                0x30,
+                &[
+                    &number(1),
+                    &der(0x30, &[]),
+                    sha256_id,
+                    &der(0xa0, &[&attributes]),
+                    &der(0x30, &[]),
+                    &der(4, &[&signature]),
+                ],
+            );
+            let enclosed = der(0x30, &[token, &der(0xa0, &[&der(4, &[&content])])]);
+            let certificates = if with_signer { der(0xa0, &[&self.signer]) } else { Vec::new() };
+            let data =
+                der(0x30, &[&number(3), &der(0x31, &[]), &enclosed, &certificates, &der(0x31, &[&signer])]);
+            let signed_data = [0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 7, 2];
+            der(0x30, &[&der(0x30, &[&number(0)]), &der(0x30, &[&signed_data, &der(0xa0, &[&data])])])
+        }
+    }
+
+    /// Returns a value in distinguished encoding.
+    fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+        let content = parts.concat();
+        let [.., high, low] = content.len().to_be_bytes();
+        [&[tag, 0x82, high, low], content.as_slice()].concat()
+    }
+
+    fn identity_of(trusted: &Value) -> Identity {
+        let roots = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(roots.path(), trusted.to_string()).unwrap();
+        Identity::read(SUBJECT, PROVIDER, roots.path()).unwrap()
+    }
+
+    /// When the certificates of signers and authorities are valid, and when only those of authorities are.
+    const VALID: &str = "20260601000000.25Z";
+    const LATE: &str = "20270601000000Z";
+
+    #[test]
+    fn included_entries_prove_a_signature_with_a_timestamp() {
+        let dated = Dated::new();
+        let (certificate, key) = dated.world.certificate();
+        let (signed, payload) = (b"DSSEv1 payload", b"payload");
+        let signature = sign(&key, signed);
+        let other = sign(&key, b"other");
+        let hash = |bytes: &[u8]| STANDARD.encode(ring::digest::digest(&ring::digest::SHA256, bytes));
+        let verifier = json!({
+            "keyDetails": "PKIX_ECDSA_P256_SHA_256",
+            "x509Certificate": { "rawBytes": STANDARD.encode(&certificate) },
+        });
+        let logged =
+            |signature: &[u8]| json!({ "content": STANDARD.encode(signature), "verifier": verifier });
+        let hashed = |signature: &[u8], signed: &[u8]| {
+            let data = json!({ "algorithm": "SHA2_256", "digest": hash(signed) });
+            let entry = json!({ "data": data, "signature": logged(signature) });
+            json!({ "apiVersion": "0.0.2", "kind": "hashedrekord", "spec": { "hashedRekordV002": entry } })
+        };
+        let dsse = |signature: &[u8], payload: &[u8]| {
+            let hash = json!({ "algorithm": "SHA2_256", "digest": hash(payload) });
+            let entry = json!({ "payloadHash": hash, "signatures": [logged(signature)] });
+            json!({ "apiVersion": "0.0.2", "kind": "dsse", "spec": { "dsseV002": entry } })
+        };
+        let verify = |trusted: &Value, entry: &Value, timestamps: &[Vec<u8>]| {
+            let entry = Included::parse(entry).unwrap();
+            let identity = identity_of(trusted);
+            identity.verify_included(&certificate, &[], signed, payload, &signature, (&entry, timestamps))
+        };
+        let trusted = dated.trusted(true);
+        let entry = dated.entry(&hashed(&signature, signed));
+        let now = [dated.timestamp(&signature, VALID, false)];
+        assert_eq!(verify(&trusted, &entry, &now), Ok(()));
+        assert_eq!(verify(&trusted, &dated.entry(&dsse(&signature, payload)), &now), Ok(()));
+        let embedded = [dated.timestamp(&signature, VALID, true)];
+        assert_eq!(verify(&dated.trusted(false), &entry, &embedded), Ok(()));
+
+        // Entries of another signature, of something else, and of an unknown version.
+        let log = |reason: &str| Err(Problem::Log(reason.to_owned()));
+        for body in [
+            hashed(&other, signed),
+            hashed(&signature, b"other"),
+            dsse(&other, payload),
+            dsse(&signature, b"other"),
+        ] {
+            let found = verify(&trusted, &dated.entry(&body), &now);
+            assert_eq!(found, log("it is about another signature"), "{body}");
+        }
+        let unknown = json!({ "apiVersion": "0.0.3", "kind": "dsse" });
+        let found = verify(&trusted, &dated.entry(&unknown), &now);
+        assert_eq!(found, log("unsupported type or version of an entry of Rekor v2"));
+        // What the log did not sign.
+        for (at, value, reason) in [
+            ("/inclusionProof/logIndex", json!("0"), "the log does not include it"),
+            ("/inclusionProof/logIndex", json!("3"), "the log does not include it"),
+            ("/inclusionProof/treeSize", json!("4"), "the log does not include it"),
+            ("/inclusionProof/hashes", json!([]), "the log does not include it"),
+            ("/canonicalizedBody", json!("e30="), "the log does not include it"),
+            ("/inclusionProof/checkpoint/envelope", json!("log\n"), "its checkpoint is malformed"),
+            ("/logId/keyId", json!("b3RoZXI="), "the log is not trusted"),
+        ] {
+            let mut changed = entry.clone();
+            *changed.pointer_mut(at).unwrap() = value;
+            assert_eq!(verify(&trusted, &changed, &now), log(reason), "{at}");
+        }
+        let mut stranger = Dated::new();
+        std::mem::swap(&mut stranger.world, &mut Dated::new().world);
+        let forged = stranger.entry(&hashed(&signature, signed));
+        assert_eq!(verify(&trusted, &forged, &now), log("it is not signed by the log"));
+
+        // Timestamps.
+        assert_eq!(verify(&trusted, &entry, &[]), Err(Problem::NotTimestamped));
+        let failed = |reason: &str| Err(Problem::Timestamp(reason.to_owned()));
+        let of_other = dated.timestamp(&other, VALID, false);
+        let mut tampered = now[0].clone();
+        let place = tampered.windows(4).position(|window| window == b"2026").unwrap();
+        tampered[place + 3] = b'5';
+        let untrusted = stranger.timestamp(&signature, VALID, true);
+        for (timestamp, reason) in [
+            (of_other, "it is about another signature"),
+            (tampered, "it is not a timestamp as in RFC 3161"),
+            (b"other".to_vec(), "it is not a timestamp as in RFC 3161"),
+            (untrusted, "its authority is not trusted"),
+        ] {
+            assert_eq!(
+                verify(&trusted, &entry, std::slice::from_ref(&timestamp)),
+                failed(reason),
+                "{reason}"
+            );
+            // Another one is enough.
+            assert_eq!(verify(&trusted, &entry, &[timestamp, now[0].clone()]), Ok(()), "{reason}");
+        }
+        let late = dated.timestamp(&signature, LATE, false);
+        assert_eq!(verify(&trusted, &entry, &[late]), Err(Problem::Expired));
+        let expired = dated.timestamp(&signature, "20290101000000Z", false);
+        assert_eq!(verify(&trusted, &entry, &[expired]), failed("its authority is not trusted"));
+        for (part, expected) in [
+            ("/timestampAuthorities/0/validFor", failed("its authority was not valid at that time")),
+            (
+                "/tlogs/0/publicKey/validFor",
+                log("the key of the log was not valid when the signature was made"),
+            ),
+            ("/certificateAuthorities/0/validFor", Err(Problem::AuthorityNotValid)),
+        ] {
+            let mut trusted = trusted.clone();
+            *trusted.pointer_mut(part).unwrap() = json!({ "end": "2026-01-01T00:00:00Z" });
+            assert_eq!(verify(&trusted, &entry, &now), expected, "{part}");
+        }
+        // A certificate of the authority for something else.
+        let mut other_usage = Dated::new();
+        other_usage.signer = Dated::signer(
+            ExtendedKeyUsagePurpose::CodeSigning,
+            &other_usage.authority,
+            &other_usage.authority_key,
+            &other_usage.signer_key,
+        );
+        let mut trusted = other_usage.trusted(true);
+        trusted["tlogs"] = dated.trusted(true)["tlogs"].clone();
+        trusted["certificateAuthorities"] = dated.world.trusted["certificateAuthorities"].clone();
+        let found = verify(&trusted, &entry, &[other_usage.timestamp(&signature, VALID, false)]);
+        assert_eq!(found, failed("its authority is not trusted"));
+    }
+
+    #[test]
+    fn timestamps_that_are_cut_off_are_none() {
+        let dated = Dated::new();
+        let timestamp = dated.timestamp(b"signature", VALID, true);
+        assert!(Token::parse(&timestamp).is_some_and(|token| token.is_about(b"signature")));
+        for length in 0..timestamp.len() {
+            assert!(Token::parse(&timestamp[..length]).is_none(), "{length}");
+        }
+        for time in
+            ["", "2026", "20261301000000Z", "20260601000000", "2026060100000\u{e9}Z", "20260601000000.xZ"]
+        {
+            assert!(Token::parse(&dated.timestamp(b"signature", time, true)).is_none(), "{time}");
         }
     }
 

@@ -13,12 +13,16 @@ mod challenge;
 mod client;
 mod connections;
 mod deadline;
+#[cfg(feature = "sign")]
+mod der;
 mod error;
 mod error_remedy;
 mod failure;
 mod fetch;
 mod file;
 mod http;
+#[cfg(feature = "sign")]
+mod inclusion;
 #[cfg(feature = "sign")]
 mod keyless;
 mod login;
@@ -43,6 +47,8 @@ mod signature;
 #[cfg(feature = "sign")]
 mod sigstore_bundle;
 mod target;
+#[cfg(feature = "sign")]
+mod timestamp;
 mod upload;
 #[cfg(feature = "sign")]
 mod verifying_key;

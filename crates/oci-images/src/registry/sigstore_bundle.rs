@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::attach::Attachment;
 use super::error::Error;
+use super::inclusion::Included;
 use super::keyless::{self, Identity, LogEntry};
 use super::signature::{MAX_CHAIN, SigningKey};
 use super::verifying_key::{Problem, Verified, Verifier, VerifyingKey};
@@ -50,7 +51,13 @@ struct Material {
 #[derive(Default, Deserialize)]
 struct Timestamps {
     #[serde(default, rename = "rfc3161Timestamps")]
-    signed: Vec<Value>,
+    signed: Vec<SignedTimestamp>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SignedTimestamp {
+    signed_timestamp: String,
 }
 
 #[derive(Deserialize)]
@@ -197,7 +204,14 @@ fn with_identity(
     let entry = match material.tlog_entries.first() {
         // Only logs of version 1 promise to include an entry, and date it.
         Some(entry) if entry["inclusionPromise"].is_null() && !entry["inclusionProof"].is_null() => {
-            return Err(Problem::Unsupported("sigstore bundle with an entry of a Rekor v2 log"));
+            let malformed = || Problem::Log("it is malformed".to_owned());
+            let entry = Included::parse(entry).ok_or_else(malformed)?;
+            let timestamps = material.timestamp_verification_data.signed.iter();
+            let timestamps: Vec<Vec<u8>> = timestamps
+                .map(|timestamp| STANDARD.decode(&timestamp.signed_timestamp).unwrap_or_default())
+                .collect();
+            let proof = (&entry, timestamps.as_slice());
+            return identity.verify_included(certificate, chain, signed, payload, signature, proof);
         }
         None if !material.timestamp_verification_data.signed.is_empty() => {
             return Err(Problem::Unsupported(
@@ -262,15 +276,17 @@ mod tests {
         };
         let timestamps = json!({ "rfc3161Timestamps": [{ "signedTimestamp": "MAA=" }] });
         // As Rekor v2 writes it: no promise, and no time.
-        let entry = json!({
+        let mut entry = json!({
             "logIndex": "7",
             "logId": { "keyId": "bG9n" },
             "kindVersion": { "kind": "dsse", "version": "0.0.2" },
             "inclusionProof": { "logIndex": "7", "treeSize": "8", "checkpoint": { "envelope": "log\n8\n" } },
             "canonicalizedBody": "e30=",
         });
-        let log = Problem::Unsupported("sigstore bundle with an entry of a Rekor v2 log");
-        assert_eq!(problem(json!([entry]), timestamps.clone()), log);
+        let log = |reason: &str| Problem::Log(reason.to_owned());
+        assert_eq!(problem(json!([entry]), timestamps.clone()), log("the log is not trusted"));
+        entry["inclusionProof"]["treeSize"] = json!(-8);
+        assert_eq!(problem(json!([entry]), timestamps.clone()), log("it is malformed"));
         assert_eq!(
             problem(json!([]), timestamps),
             Problem::Unsupported(

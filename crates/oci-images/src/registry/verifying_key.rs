@@ -163,6 +163,12 @@ pub enum Problem {
     /// Nothing proves when the signature was made.
     #[error("has a signature without the entry of a transparency log, which proves when it was made")]
     NotLogged,
+    /// The log that recorded the signature does not date it, and neither does anything else.
+    #[error("has a signature without a timestamp, which proves when it was made")]
+    NotTimestamped,
+    /// No timestamp proves anything.
+    #[error("has a signature with an invalid timestamp: {0}")]
+    Timestamp(String),
     /// The entry of the log does not prove anything.
     #[error("has a signature with an invalid entry of a transparency log: {0}")]
     Log(String),

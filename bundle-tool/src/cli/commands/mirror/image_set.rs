@@ -2,13 +2,17 @@
 //!
 //! Source: `internal/pkg/api/v2alpha1/type_config.go` of openshift/oc-mirror, and the table of filters in its documentation.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use oci_images::registry::Repository;
+use regex::{Regex, RegexSet, RegexSetBuilder};
 use serde_json::Value as Json;
 
 use super::images::Wanted;
 use super::part::{Newest, Selection};
+use super::plan::Rename;
 use kube_yaml::text::excerpt;
 use olm_catalog::prune::Keep;
 use olm_model::disk::file;
@@ -18,6 +22,8 @@ use olm_model::version::Range;
 const MAX_CONFIG: u64 = 4 << 20;
 /// Maximum number of entries of a list.
 const MAX_ITEMS: usize = 10_000;
+/// Maximum size of the compiled patterns of blocked images, in bytes.
+const MAX_PATTERNS: usize = 8 << 20;
 /// The version that is read.
 const API_VERSION: &str = "mirror.openshift.io/v2alpha1";
 
@@ -26,11 +32,41 @@ const API_VERSION: &str = "mirror.openshift.io/v2alpha1";
 pub(crate) struct ImageSet {
     /// Catalogs and single images.
     pub(crate) wanted: Vec<Wanted>,
-    /// Images that are not mirrored.
-    pub(crate) blocked: Vec<String>,
-    /// Paths of fields that are not honored.
-    pub(crate) ignored: Vec<String>,
+    /// Patterns of the names of images that are not mirrored.
+    pub(crate) blocked: RegexSet,
+    /// Fields that are not honored.
+    pub(crate) ignored: Vec<Ignored>,
+    /// Paths of fields with the names of images at the target.
+    renames: Vec<String>,
 }
+
+/// A field that is not honored.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ignored {
+    pub(crate) path: String,
+    /// Continues the path.
+    pub(crate) reason: &'static str,
+}
+
+/// Why fields are not honored, by their names.
+const REASONS: [(&str, &str); 6] = [
+    ("archiveSize", "was ignored, because archives are not split"),
+    ("platforms", "was ignored, because images are mirrored for all their platforms"),
+    (
+        "repositories",
+        "is not supported and was ignored; render the charts with `helm template` and mirror the output, or name charts in \
+         registries as REFs",
+    ),
+    (
+        "imagePaths",
+        "is not supported and was ignored; render the chart with `helm template` and mirror the output",
+    ),
+    (
+        "targetCatalogSourceTemplate",
+        "is not supported and was ignored; edit the CatalogSource that is written",
+    ),
+    ("", "is not supported and was ignored"),
+];
 
 impl ImageSet {
     /// Reads a configuration.
@@ -60,6 +96,7 @@ impl ImageSet {
             bail!("unsupported apiVersion `{}`: expected `{API_VERSION}`", excerpt(version));
         }
         let mut set = Self::default();
+        let mut catalogs = BTreeSet::new();
         set.ignore_others(&root, "", &["kind", "apiVersion", "metadata", "mirror"]);
         let mirror = map(&root, "mirror", "")?;
         set.ignore_others(mirror, "mirror.", &["operators", "additionalImages", "blockedImages", "helm"]);
@@ -71,33 +108,85 @@ impl ImageSet {
                 Some(path) => format!("oci:{path}"),
                 None => catalog.to_owned(),
             };
-            set.wanted.push(Wanted { reference, selection });
+            let rename = set.rename(operator, "targetCatalog", &at)?;
+            if !catalogs.insert((reference.clone(), rename.clone().repository, rename.clone().tag)) {
+                bail!("{at}catalog: duplicate catalog `{}`", excerpt(&reference));
+            }
+            set.wanted.push(Wanted { reference, selection, rename });
         }
         for (index, image) in items(mirror, "additionalImages", "mirror.")?.iter().enumerate() {
             let at = format!("mirror.additionalImages[{index}].");
-            set.ignore_others(image, &at, &["name"]);
+            set.ignore_others(image, &at, &["name", "targetRepo", "targetTag"]);
             let reference = required(image, "name", &at)?.to_owned();
-            set.wanted.push(Wanted { reference, selection: Selection::default() });
+            let rename = set.rename(image, "targetRepo", &at)?;
+            set.wanted.push(Wanted { reference, selection: Selection::default(), rename });
         }
         let helm = map(mirror, "helm", "mirror.")?;
         set.ignore_others(helm, "mirror.helm.", &["local"]);
         for (index, chart) in items(helm, "local", "mirror.helm.")?.iter().enumerate() {
             let at = format!("mirror.helm.local[{index}].");
-            set.ignore_others(chart, &at, &["name", "path"]);
+            // The version is that of the chart.
+            set.ignore_others(chart, &at, &["name", "path", "version"]);
             // As a path, not as the name of an image.
             let reference = Path::new(".").join(required(chart, "path", &at)?).display().to_string();
-            set.wanted.push(Wanted { reference, selection: Selection::default() });
+            let rename = Rename::default();
+            set.wanted.push(Wanted { reference, selection: Selection::default(), rename });
         }
+        let mut patterns = Vec::new();
         for (index, image) in items(mirror, "blockedImages", "mirror.")?.iter().enumerate() {
             let at = format!("mirror.blockedImages[{index}].");
-            set.blocked.push(required(image, "name", &at)?.to_owned());
+            set.ignore_others(image, &at, &["name"]);
+            patterns.push(required(image, "name", &at)?);
         }
+        set.blocked = blocked(&patterns)?;
         Ok(set)
+    }
+
+    /// Lets images keep their names, as they do in layouts and archives.
+    pub(crate) fn keep_names(&mut self) {
+        let reason = "was ignored, because images keep their names in layouts and archives";
+        self.ignored.extend(self.renames.drain(..).map(|path| Ignored { path, reason }));
+        for one in &mut self.wanted {
+            one.rename = Rename::default();
+        }
+    }
+
+    /// Returns the name of an image at the target, whose repository is in the field `name`.
+    fn rename(&mut self, map: &Json, name: &str, at: &str) -> Result<Rename> {
+        let (repository, tag) = (text(map, name, at)?, text(map, "targetTag", at)?);
+        let repository = repository.filter(|repository| !repository.is_empty());
+        let tag = tag.filter(|tag| !tag.is_empty());
+        for (name, value, whole) in [
+            (name, repository, repository.map(|repository| format!("registry.example.com/{repository}"))),
+            ("targetTag", tag, tag.map(|tag| format!("registry.example.com/x:{tag}"))),
+        ] {
+            let (Some(value), Some(whole)) = (value, whole) else { continue };
+            // Neither contains parts of the other.
+            let is_valid = Repository::parse(&whole).is_ok_and(|parsed| {
+                parsed.digest().is_none()
+                    && (if name == "targetTag" {
+                        parsed.tag() == Some(value)
+                    } else {
+                        parsed.repository() == value
+                    })
+            });
+            if !is_valid {
+                let expected =
+                    if name == "targetTag" { "a tag" } else { "a repository without a registry and a tag" };
+                bail!("invalid {at}{name} `{}`: expected {expected}", excerpt(value));
+            }
+            self.renames.push(format!("{at}{name}"));
+        }
+        let owned = |value: Option<&str>| value.map(str::to_owned);
+        Ok(Rename { repository: owned(repository), tag: owned(tag) })
     }
 
     /// Returns the part of a catalog.
     fn operator(&mut self, operator: &Json, at: &str) -> Result<Selection> {
-        self.ignore_others(operator, at, &["catalog", "full", "packages"]);
+        // Without skipDependencies, oc-mirror v2 adds no dependencies, either.
+        let known = ["catalog", "full", "packages", "targetCatalog", "targetTag", "skipDependencies"];
+        self.ignore_others(operator, at, &known);
+        boolean(operator, "skipDependencies", at)?;
         let is_full = boolean(operator, "full", at)?;
         let mut selection = Selection::default();
         let packages = items(operator, "packages", at)?;
@@ -105,11 +194,15 @@ impl ImageSet {
             selection.newest_of_all = !is_full;
             return Ok(selection);
         }
+        let mut names = BTreeSet::new();
         for (index, package) in packages.iter().enumerate() {
             let at = format!("{at}packages[{index}].");
             let known = ["name", "defaultChannel", "channels", "minVersion", "maxVersion"];
             self.ignore_others(package, &at, &known);
             let name = required(package, "name", &at)?.to_owned();
+            if !names.insert(name.clone()) {
+                bail!("{at}name: duplicate package `{}`", excerpt(&name));
+            }
             if let Some(default) = optional_string(package, "defaultChannel", &at)? {
                 selection.defaults.insert(name.clone(), default.to_owned());
             }
@@ -126,10 +219,14 @@ impl ImageSet {
             if versions.is_some() {
                 bail!("{at}channels cannot be combined with minVersion and maxVersion of the package");
             }
+            let mut channel_names = BTreeSet::new();
             for (index, channel) in channels.iter().enumerate() {
                 let at = format!("{at}channels[{index}].");
                 self.ignore_others(channel, &at, &["name", "minVersion", "maxVersion"]);
                 let (package, channel_name) = (name.clone(), required(channel, "name", &at)?.to_owned());
+                if !channel_names.insert(channel_name.clone()) {
+                    bail!("{at}name: duplicate channel `{}`", excerpt(&channel_name));
+                }
                 let versions = range(channel, &at)?;
                 if is_full || versions.is_some() {
                     selection.keep.push(Keep { package, channel: Some(channel_name), versions });
@@ -144,9 +241,39 @@ impl ImageSet {
     /// Records the fields of a map that are not honored.
     fn ignore_others(&mut self, map: &Json, at: &str, known: &[&str]) {
         let fields = map.as_object().into_iter().flatten();
-        let others = fields.filter(|(name, _)| !known.contains(&name.as_str()));
-        self.ignored.extend(others.map(|(name, _)| format!("{at}{name}")));
+        let others = fields.filter(|(name, value)| !known.contains(&name.as_str()) && !is_unset(value));
+        self.ignored.extend(others.map(|(name, _)| {
+            let reasons = REASONS.iter().find(|(of, _)| of == name || of.is_empty());
+            Ignored {
+                path: format!("{at}{name}"),
+                reason: reasons.map_or("was ignored", |(_, reason)| reason),
+            }
+        }));
     }
+}
+
+/// Returns whether a field with this value means the same as none.
+fn is_unset(value: &Json) -> bool {
+    match value {
+        Json::Null => true,
+        Json::Bool(value) => !value,
+        Json::Number(number) => number.as_u64() == Some(0),
+        Json::String(text) => text.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        Json::Object(fields) => fields.is_empty(),
+    }
+}
+
+/// Compiles the patterns of blocked images.
+fn blocked(patterns: &[&str]) -> Result<RegexSet> {
+    if let Ok(blocked) = RegexSetBuilder::new(patterns).size_limit(MAX_PATTERNS).build() {
+        return Ok(blocked);
+    }
+    if let Some(index) = patterns.iter().position(|pattern| Regex::new(pattern).is_err()) {
+        let pattern = excerpt(patterns[index]);
+        bail!("mirror.blockedImages[{index}].name: invalid regular expression `{pattern}`");
+    }
+    bail!("mirror.blockedImages: the regular expressions are too large")
 }
 
 /// Returns the items of a list of maps; none if the field is missing.
@@ -237,9 +364,14 @@ apiVersion: mirror.openshift.io/v2alpha1
 archiveSize: 4
 mirror:
   platform: {graph: true}
+  samples: [{name: x}]
   operators:
   - catalog: quay.io/a/index:v4.20
-    targetTag: x
+    targetCatalog: own/index
+    targetTag: v4
+    targetCatalogSourceTemplate: template.yaml
+    skipDependencies: true
+    platforms: [{os: linux, architecture: amd64}]
     packages:
     - {name: plain}
     - {name: ranged, minVersion: 1.0.0, maxVersion: 1.2.0}
@@ -248,24 +380,39 @@ mirror:
       channels: [{name: fast}, {name: slow, minVersion: 2.0.0}]
   - {catalog: 'oci:///tmp/index', full: true}
   - {catalog: quay.io/b/index}
-  additionalImages: [{name: quay.io/c/tool:v1}]
-  blockedImages: [{name: quay.io/d/app}]
+  additionalImages:
+  - {name: quay.io/c/tool:v1}
+  - {name: quay.io/c/tool:v2, targetRepo: own/tool, targetTag: '2', platforms: [{os: linux}]}
+  blockedImages: [{name: '^quay.io/d/.*-debug$'}, {name: quay.io/e/app}]
   helm:
     repositories: [{name: podinfo}]
     local: [{name: app, path: charts/app.tgz, imagePaths: [x]}, {path: /srv/b.tgz}]
 ";
-        let set = ImageSet::parse(text.as_bytes()).unwrap();
-        assert_eq!(
-            set.ignored,
-            [
-                "archiveSize",
-                "mirror.platform",
-                "mirror.operators[0].targetTag",
-                "mirror.helm.repositories",
-                "mirror.helm.local[0].imagePaths",
-            ]
-        );
-        assert_eq!(set.blocked, ["quay.io/d/app"]);
+        let mut set = ImageSet::parse(text.as_bytes()).unwrap();
+        let ignored = |set: &ImageSet| {
+            let lines =
+                set.ignored.iter().map(|Ignored { path, reason }| format!("field `{path}` {reason}\n"));
+            lines.collect::<String>()
+        };
+        insta::assert_snapshot!(ignored(&set), @r"
+        field `archiveSize` was ignored, because archives are not split
+        field `mirror.platform` is not supported and was ignored
+        field `mirror.samples` is not supported and was ignored
+        field `mirror.operators[0].platforms` was ignored, because images are mirrored for all their platforms
+        field `mirror.operators[0].targetCatalogSourceTemplate` is not supported and was ignored; edit the CatalogSource that is written
+        field `mirror.additionalImages[1].platforms` was ignored, because images are mirrored for all their platforms
+        field `mirror.helm.repositories` is not supported and was ignored; render the charts with `helm template` and mirror the output, or name charts in registries as REFs
+        field `mirror.helm.local[0].imagePaths` is not supported and was ignored; render the chart with `helm template` and mirror the output
+        ");
+        assert_eq!(set.blocked.patterns(), ["^quay.io/d/.*-debug$", "quay.io/e/app"]);
+        let rename = |repository: &str, tag: &str| Rename {
+            repository: Some(repository.to_owned()),
+            tag: Some(tag.to_owned()),
+        };
+        let renamed: Vec<_> = set.wanted.iter().map(|one| &one.rename).collect();
+        assert_eq!(*renamed[0], rename("own/index", "v4"));
+        assert_eq!(*renamed[4], rename("own/tool", "2"));
+        assert!([1, 2, 3, 5, 6].iter().all(|index| renamed[*index].is_none()));
         let references: Vec<&str> = set.wanted.iter().map(|one| one.reference.as_str()).collect();
         assert_eq!(
             references,
@@ -274,6 +421,7 @@ mirror:
                 "oci:/tmp/index",
                 "quay.io/b/index",
                 "quay.io/c/tool:v1",
+                "quay.io/c/tool:v2",
                 "./charts/app.tgz",
                 "/srv/b.tgz",
             ]
@@ -291,6 +439,15 @@ mirror:
         assert_eq!(selection.keep, ["channels/slow@>=2.0.0".parse::<Keep>().unwrap()]);
         assert_eq!(selection.defaults["channels"], "fast");
         assert!(set.wanted[1].selection.is_everything() && set.wanted[2].selection.newest_of_all);
+        set.ignored.clear();
+        set.keep_names();
+        assert!(set.wanted.iter().all(|one| one.rename.is_none()));
+        insta::assert_snapshot!(ignored(&set), @r"
+        field `mirror.operators[0].targetCatalog` was ignored, because images keep their names in layouts and archives
+        field `mirror.operators[0].targetTag` was ignored, because images keep their names in layouts and archives
+        field `mirror.additionalImages[1].targetRepo` was ignored, because images keep their names in layouts and archives
+        field `mirror.additionalImages[1].targetTag` was ignored, because images keep their names in layouts and archives
+        ");
         for (wrong, expected) in [
             ("kind: Other", "expected kind"),
             (
@@ -316,6 +473,85 @@ mirror:
         ] {
             let error = ImageSet::parse(wrong.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn fields_with_defaults_are_not_named() {
+        let text = "
+kind: ImageSetConfiguration
+apiVersion: mirror.openshift.io/v2alpha1
+archiveSize: 0
+mirror:
+  platform: {}
+  operators: [{catalog: quay.io/a/index, targetTag: '', targetCatalog: null, platforms: [], skipDependencies: false}]
+  helm: {repositories: []}
+";
+        let set = ImageSet::parse(text.as_bytes()).unwrap();
+        assert_eq!(set.ignored, []);
+        assert!(set.wanted[0].rename.is_none());
+    }
+
+    #[test]
+    fn each_field_with_a_wrong_value_is_one_error() {
+        let many = format!("[{}]", "{name: 'x{1000}{1000}'}, ".repeat(3));
+        for (mirror, expected) in [
+            (
+                "operators: [{catalog: a, targetCatalog: 5}]",
+                "mirror.operators[0].targetCatalog: expected a string",
+            ),
+            (
+                "operators: [{catalog: a, targetCatalog: 'x:v1'}]",
+                "invalid mirror.operators[0].targetCatalog `x:v1`",
+            ),
+            (
+                "operators: [{catalog: a, targetCatalog: /x}]",
+                "invalid mirror.operators[0].targetCatalog `/x`",
+            ),
+            (
+                "operators: [{catalog: a, targetCatalog: A}]",
+                "expected a repository without a registry and a tag",
+            ),
+            (
+                "operators: [{catalog: a, targetTag: 'a/b'}]",
+                "invalid mirror.operators[0].targetTag `a/b`: expected a tag",
+            ),
+            ("operators: [{catalog: a, targetTag: 'a@sha256:b'}]", "expected a tag"),
+            (
+                "operators: [{catalog: a, targetTag: 4.16}]",
+                "mirror.operators[0].targetTag: expected a string, found a number",
+            ),
+            ("operators: [{catalog: a, full: 'yes'}]", "mirror.operators[0].full: expected a boolean"),
+            ("operators: [{catalog: a, skipDependencies: 1}]", "skipDependencies: expected a boolean"),
+            ("operators: [{catalog: a}, {catalog: a}]", "mirror.operators[1].catalog: duplicate catalog `a`"),
+            (
+                "operators: [{catalog: a, packages: [{name: x}, {name: x}]}]",
+                "packages[1].name: duplicate package `x`",
+            ),
+            (
+                "operators: [{catalog: a, packages: [{name: x, channels: [{name: c}, {name: c}]}]}]",
+                "channels[1].name: duplicate channel `c`",
+            ),
+            ("operators: [{catalog: a, packages: [{name: x, minVersion: y}]}]", "invalid versions at"),
+            (
+                "additionalImages: [{name: a, targetRepo: a//b}]",
+                "invalid mirror.additionalImages[0].targetRepo `a//b`",
+            ),
+            (
+                "additionalImages: [{targetRepo: a}]",
+                "missing required field `mirror.additionalImages[0].name`",
+            ),
+            (
+                "blockedImages: [{name: a}, {name: '('}]",
+                "mirror.blockedImages[1].name: invalid regular expression `(`",
+            ),
+            (&format!("blockedImages: {many}"), "mirror.blockedImages"),
+            ("helm: {local: [{path: ''}]}", "missing required field `mirror.helm.local[0].path`"),
+        ] {
+            let head = "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\n";
+            let text = format!("{head}mirror:\n  {mirror}\n");
+            let error = format!("{:#}", ImageSet::parse(text.as_bytes()).unwrap_err());
+            assert!(error.contains(expected) && error.lines().count() == 1, "{mirror}: {error}");
         }
     }
 }

@@ -12,6 +12,7 @@ use oci_images::transfer::{self, Transfer};
 use tempfile::TempDir;
 
 use super::part::{self, FoundPackages, Selection};
+use super::plan::Rename;
 use super::skip::Skips;
 use super::workloads::{self, Used};
 use crate::cli::commands::render::{self, Invalid};
@@ -35,6 +36,8 @@ pub(crate) struct Mirrored {
     pub(crate) reason: String,
     /// What it contains.
     pub(crate) content: Content,
+    /// What it is called at a registry instead.
+    pub(crate) rename: Rename,
 }
 
 /// What a mirrored image contains.
@@ -82,6 +85,13 @@ impl Content {
 }
 
 impl Mirrored {
+    /// Returns what images are sorted by: an image that is renamed is mirrored under its own name, too, if something needs it there.
+    fn key(&self) -> String {
+        let Rename { repository, tag } = &self.rename;
+        let renamed = [repository, tag].map(|name| name.as_deref().unwrap_or_default());
+        format!("{} {}", self.reference, renamed.join(":"))
+    }
+
     fn of_registry(name: &str, reason: &str, content: Content) -> Result<Self> {
         let reference = Repository::parse(name).with_context(|| format!("{reason} has an invalid image"))?;
         Ok(Self {
@@ -89,6 +99,7 @@ impl Mirrored {
             reference,
             reason: reason.to_owned(),
             content,
+            rename: Rename::default(),
         })
     }
 }
@@ -98,6 +109,8 @@ impl Mirrored {
 pub(crate) struct Wanted {
     pub(crate) reference: String,
     pub(crate) selection: Selection,
+    /// What it is called at a registry instead.
+    pub(crate) rename: Rename,
 }
 
 /// The images, and what they are copied from if that had to be built.
@@ -122,7 +135,7 @@ pub(crate) struct Collector<'a> {
     pub(crate) is_strict: bool,
 }
 
-/// The images that are mirrored, by name.
+/// The images that are mirrored, by their keys.
 type Found = BTreeMap<String, Mirrored>;
 
 impl Collector<'_> {
@@ -175,7 +188,7 @@ impl Collector<'_> {
     /// Adds what one REF needs, and returns whether it is a catalog.
     fn add(
         &self,
-        Wanted { reference, selection }: &Wanted,
+        Wanted { reference, selection, rename }: &Wanted,
         packages: &FoundPackages,
         found: &mut Found,
         scratch: &mut Vec<TempDir>,
@@ -218,26 +231,36 @@ impl Collector<'_> {
                 transfer::Content::Artifact { media_type, config } => {
                     let name = name.with_context(|| format!("{reference} has no name in a registry"))?;
                     let (source, reason) = (place.clone(), "given as REF".to_owned());
-                    let own = Mirrored { reference: name, source, reason, content: Content::Image };
-                    found.insert(own.reference.to_string(), own);
+                    let (content, rename) = (Content::Image, rename.clone());
+                    let own = Mirrored { reference: name, source, reason, content, rename };
+                    found.insert(own.key(), own);
                     return self.add_chart(reference, &media_type, &config, found, problems).map(|()| false);
                 }
             };
             let content = Content::from_image(&image, false)?;
             if let Some(name) = &name {
                 let (source, reason) = (place.clone(), "given as REF".to_owned());
-                own = Some(Mirrored { reference: name.clone(), source, reason, content: content.clone() });
+                let (content, rename) = (content.clone(), rename.clone());
+                own = Some(Mirrored { reference: name.clone(), source, reason, content, rename });
             }
             if !content.is_catalog() && !self.is_bundle(&image, location.as_ref()) {
                 let Some(own) = own else {
                     bail!("{reference} is neither a bundle nor a catalog, and has no name in a registry");
                 };
-                found.insert(own.reference.to_string(), own);
+                found.insert(own.key(), own);
                 return Ok(false);
             }
             if content.is_catalog() && !selection.is_everything() {
                 let name = name.with_context(|| format!("{reference} has no name in a registry"))?;
-                return self.add_part(reference, selection, Some(&name), packages, found, scratch, problems);
+                return self.add_part(
+                    reference,
+                    selection,
+                    Some((&name, rename)),
+                    packages,
+                    found,
+                    scratch,
+                    problems,
+                );
             }
         } else if !selection.is_everything() && !Path::new(reference).join("manifests").is_dir() {
             return self.add_part(reference, selection, None, packages, found, scratch, problems);
@@ -247,7 +270,7 @@ impl Collector<'_> {
             None => !Path::new(reference).join("manifests").is_dir(),
         };
         let catalog = self.read(reference)?;
-        found.extend(own.map(|image| (image.reference.to_string(), image)));
+        found.extend(own.map(|image| (image.key(), image)));
         self.add_referenced(&catalog, found, problems)?;
         Ok(is_catalog)
     }
@@ -257,7 +280,7 @@ impl Collector<'_> {
         &self,
         reference: &str,
         selection: &Selection,
-        name: Option<&Reference>,
+        name: Option<(&Reference, &Rename)>,
         packages: &FoundPackages,
         found: &mut Found,
         scratch: &mut Vec<TempDir>,
@@ -268,13 +291,14 @@ impl Collector<'_> {
         let part = part.with_context(|| format!("failed to select a part of {reference}"))?;
         let Some(part) = part else { return Ok(true) };
         let catalog = self.read(&part.display().to_string())?;
-        if let Some(name) = name {
+        if let Some((name, rename)) = name {
             let built = part::image_of(&part, name, directory.path())?;
             let content = Content::from_image(&built.image, true)?;
             let reason = "the pruned catalog".to_owned();
             scratch.push(directory);
-            let image = Mirrored { reference: built.reference, source: built.source, reason, content };
-            found.insert(image.reference.to_string(), image);
+            let (reference, source, rename) = (built.reference, built.source, rename.clone());
+            let image = Mirrored { reference, source, reason, content, rename };
+            found.insert(image.key(), image);
         }
         self.add_referenced(&catalog, found, problems)?;
         Ok(true)
@@ -306,7 +330,7 @@ impl Collector<'_> {
         }
         match Mirrored::of_registry(image, reason, Content::Image) {
             Ok(mirrored) => {
-                found.entry(mirrored.reference.to_string()).or_insert(mirrored);
+                found.entry(mirrored.key()).or_insert(mirrored);
             }
             Err(error) if self.is_strict => return Err(error),
             Err(error) => problems.push(error),
@@ -387,10 +411,9 @@ impl Collector<'_> {
                 transfer::Content::Artifact { .. } => Content::Image,
             };
             let reason = format!("in {reference}");
-            found.insert(
-                name_in_registry.to_string(),
-                Mirrored { reference: name_in_registry, source, reason, content },
-            );
+            let (reference, rename) = (name_in_registry, Rename::default());
+            let image = Mirrored { reference, source, reason, content, rename };
+            found.insert(image.key(), image);
         }
         if found.is_empty() {
             return Ok(false);

@@ -20,6 +20,7 @@ use futures::stream::{self, StreamExt};
 use oci_images::location::{self, ImageLocation};
 use oci_images::registry::{self, Policy, Progress, Resolver};
 use oci_images::transfer::{Transfer, Transferred};
+use regex::RegexSet;
 
 use super::catalog::prune::default_channel;
 use crate::cli::exit::{Exit, print_error};
@@ -35,7 +36,7 @@ use kube_yaml::text::{counted, printable};
 use listing::{Entry, Listing, Outcome, Summary};
 use olm_catalog::prune::Keep;
 use part::Selection;
-use plan::{Planned, Target};
+use plan::{Planned, Rename, Target};
 use skip::Skips;
 
 #[derive(Debug, Args)]
@@ -165,6 +166,9 @@ impl Mirror {
         for unused in skip.unused() {
             writeln!(stderr(), "{WARNING} --skip {} matches no image", printable(unused))?;
         }
+        for unused in skip.unused_patterns() {
+            writeln!(stderr(), "{WARNING} blocked image `{}` matches no image", printable(unused))?;
+        }
         if images.is_empty() && problems.is_empty() {
             bail!(
                 "no images to mirror: the REFs contain no bundle with an image, or --skip excludes all of them"
@@ -233,23 +237,31 @@ impl Mirror {
         let mut wanted: Vec<Wanted> = self
             .references
             .iter()
-            .map(|reference| Wanted { reference: reference.clone(), selection: selection.clone() })
+            .map(|reference| Wanted {
+                reference: reference.clone(),
+                selection: selection.clone(),
+                rename: Rename::default(),
+            })
             .collect();
-        let mut skip = self.skip.clone();
+        let mut blocked = RegexSet::empty();
         if let Some(config) = &self.config {
-            let set = ImageSet::read(config)?;
+            let mut set = ImageSet::read(config)?;
+            if self.to.path().is_some() {
+                set.keep_names();
+            }
             for field in &set.ignored {
                 writeln!(
                     stderr(),
-                    "{WARNING} {}: field `{}` is not supported and was ignored",
+                    "{WARNING} {}: field `{}` {}",
                     config.display(),
-                    printable(field)
+                    printable(&field.path),
+                    field.reason
                 )?;
             }
             wanted.extend(set.wanted);
-            skip.extend(set.blocked);
+            blocked = set.blocked;
         }
-        Ok((wanted, Skips::new(skip)))
+        Ok((wanted, Skips::new(self.skip.clone(), blocked)))
     }
 
     /// Copies the images, a few at a time, and returns what failed.

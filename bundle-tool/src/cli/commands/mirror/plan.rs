@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use oci_images::location::ImageLocation;
-use oci_images::registry::{Reference, Repository};
+use oci_images::registry::Repository;
 
 use super::images::Mirrored;
 
@@ -68,6 +68,19 @@ impl fmt::Display for Target {
     }
 }
 
+/// What an image is called at a registry instead of its own name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Rename {
+    pub(crate) repository: Option<String>,
+    pub(crate) tag: Option<String>,
+}
+
+impl Rename {
+    pub(crate) fn is_none(&self) -> bool {
+        self.repository.is_none() && self.tag.is_none()
+    }
+}
+
 /// An image and where it goes.
 #[derive(Debug)]
 pub(crate) struct Planned {
@@ -81,7 +94,7 @@ pub(crate) struct Planned {
 ///
 /// Images keep their repositories and tags, so that a cluster finds them by the same names at the mirror. Where several have
 /// one name there, those with a digest get a tag that is made of it; where that is not enough, the repositories get the name
-/// of their registry in front.
+/// of their registry in front. What a [`Rename`] says is not changed.
 ///
 /// With `max_parts`, a repository below the registry has at most so many parts: the last ones are joined with `-`.
 ///
@@ -117,11 +130,12 @@ fn flattened(name: &str, max_parts: Option<usize>) -> String {
 
 /// Returns where each image goes below `base` of a registry.
 fn at_registry(images: Vec<Mirrored>, base: &str, max_parts: Option<usize>) -> Result<Vec<Planned>> {
-    let mut names: Vec<Name> =
-        images.iter().map(|image| Name::new(&image.reference, base, max_parts)).collect();
+    let mut names: Vec<Name> = images.iter().map(|image| Name::new(image, base, max_parts)).collect();
     for same in shared(&names) {
         for index in same {
-            if let Some(digest) = images[index].reference.digest() {
+            if let Some(digest) = images[index].reference.digest()
+                && images[index].rename.tag.is_none()
+            {
                 names[index].tag = tag_of(digest);
             }
         }
@@ -133,7 +147,8 @@ fn at_registry(images: Vec<Mirrored>, base: &str, max_parts: Option<usize>) -> R
     let moved: BTreeSet<_> = shared(&names).into_iter().flatten().map(source).collect();
     for (index, name) in names.iter_mut().enumerate() {
         let (registry, repository) = source(index);
-        if moved.contains(&(registry, repository)) && !name.is_there {
+        let is_fixed = name.is_there || images[index].rename.repository.is_some();
+        if moved.contains(&(registry, repository)) && !is_fixed {
             let whole = format!("{base}/{}/{repository}", registry.replace(':', "-"));
             name.repository = flattened(&whole, max_parts);
         }
@@ -163,12 +178,13 @@ struct Name {
 }
 
 impl Name {
-    fn new(source: &Reference, base: &str, max_parts: Option<usize>) -> Self {
+    fn new(image: &Mirrored, base: &str, max_parts: Option<usize>) -> Self {
+        let Mirrored { reference: source, rename, .. } = image;
         let whole = format!("{}/{}", source.registry(), source.repository());
-        let is_there = whole.strip_prefix(base).is_some_and(|rest| rest.starts_with('/'));
-        let repository =
-            if is_there { whole } else { flattened(&format!("{base}/{}", source.repository()), max_parts) };
-        let tag = match (source.tag(), source.digest()) {
+        let is_there = rename.is_none() && whole.strip_prefix(base).is_some_and(|rest| rest.starts_with('/'));
+        let repository = rename.repository.as_deref().unwrap_or(source.repository());
+        let repository = if is_there { whole } else { flattened(&format!("{base}/{repository}"), max_parts) };
+        let tag = match (rename.tag.as_deref().or(source.tag()), source.digest()) {
             (Some(tag), _) => tag.to_owned(),
             (None, Some(digest)) => tag_of(digest),
             (None, None) => "latest".to_owned(),
@@ -202,6 +218,8 @@ fn shared(names: &[Name]) -> Vec<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use oci_images::registry::Reference;
+
     use super::*;
     use crate::cli::commands::mirror::images::Content;
 
@@ -209,7 +227,7 @@ mod tests {
         let images = images.iter().map(|name| {
             let reference: Reference = name.parse().unwrap();
             let (source, content) = (ImageLocation::Registry(reference.clone()), Content::Image);
-            Mirrored { source, reference, reason: String::new(), content }
+            Mirrored { source, reference, reason: String::new(), content, rename: Rename::default() }
         });
         let planned = plan(images.collect(), &Target::parse(to).unwrap(), None)?;
         Ok(planned.iter().map(|planned| planned.target.to_string()).collect())
@@ -237,6 +255,42 @@ mod tests {
         for wrong in ["", "mirror", "oci:", "r.example.com/A", "r.example.com:x:y"] {
             assert!(Target::parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn renamed_images_have_the_names_that_are_given() {
+        let digest = format!("sha256:{}", "ab".repeat(32));
+        let image = |name: &str, repository: Option<&str>, tag: Option<&str>| {
+            let reference: Reference = name.parse().unwrap();
+            let rename = Rename { repository: repository.map(str::to_owned), tag: tag.map(str::to_owned) };
+            let (source, content) = (ImageLocation::Registry(reference.clone()), Content::Image);
+            Mirrored { source, reference, reason: String::new(), content, rename }
+        };
+        let places = |images: Vec<Mirrored>, max_parts| {
+            let planned = plan(images, &Target::parse("r.example.com/m").unwrap(), max_parts)?;
+            Ok::<_, anyhow::Error>(planned.iter().map(|one| one.target.to_string()).collect::<Vec<_>>())
+        };
+        let images = vec![
+            image("quay.io/org/app:v1", Some("own/name"), None),
+            image("ghcr.io/org/app:v1", None, Some("v2")),
+            image(&format!("docker.io/org/app@{digest}"), Some("own/name"), Some("v3")),
+            image("r.example.com/m/org/app:v1", None, Some("v4")),
+            image("r.example.com/m/org/other:v1", None, None),
+        ];
+        assert_eq!(
+            places(images.clone(), None).unwrap(),
+            [
+                "r.example.com/m/own/name:v1",
+                "r.example.com/m/org/app:v2",
+                "r.example.com/m/own/name:v3",
+                "r.example.com/m/m/org/app:v4",
+                "r.example.com/m/org/other:v1",
+            ]
+        );
+        assert_eq!(places(images, Some(2)).unwrap()[0], "r.example.com/m/own-name:v1");
+        let same = ["quay.io/a/one:v1", "quay.io/a/two:v1"].map(|name| image(name, Some("x"), None));
+        let error = places(same.into(), None).unwrap_err().to_string();
+        assert!(error.contains("would become r.example.com/m/x:v1"), "{error}");
     }
 
     #[test]

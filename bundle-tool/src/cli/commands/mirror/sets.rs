@@ -28,7 +28,9 @@ pub(crate) fn write(planned: &[Planned], directory: &Path) -> Result<()> {
     for Planned { image, repository, .. } in copies() {
         let Some(repository) = repository else { continue };
         let source = format!("{}/{}", image.reference.registry(), image.reference.repository());
-        if image.reference.digest().is_none() {
+        // A set names no tags, so a cluster does not find an image by its tag if that is another one at the mirror.
+        let has_own_tag = image.rename.tag.as_deref().is_none_or(|tag| image.reference.tag() == Some(tag));
+        if image.reference.digest().is_none() && has_own_tag {
             tagged.entry(source.clone()).or_default().insert(repository);
         }
         mirrors.entry(source).or_default().insert(repository);

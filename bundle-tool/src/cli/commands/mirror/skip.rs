@@ -4,10 +4,14 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use oci_images::registry::Reference;
+use regex::RegexSet;
 
-/// The values of `--skip` and the blocked images of a configuration: names of images, and repositories without a tag.
+/// The values of `--skip`, which are names of images, and repositories without a tag; and the patterns of the blocked images of a
+/// configuration.
 #[derive(Debug, Default)]
 pub(crate) struct Skips {
+    patterns: RegexSet,
+    has_matched: Vec<Cell<bool>>,
     all: Vec<Skip>,
     /// The numbers of the values, by their text.
     by_text: HashMap<String, Vec<usize>>,
@@ -24,8 +28,9 @@ struct Skip {
 }
 
 impl Skips {
-    pub(crate) fn new(texts: impl IntoIterator<Item = String>) -> Self {
-        let mut skips = Self::default();
+    pub(crate) fn new(texts: impl IntoIterator<Item = String>, patterns: RegexSet) -> Self {
+        let has_matched = vec![Cell::new(false); patterns.len()];
+        let mut skips = Self { patterns, has_matched, ..Self::default() };
         for text in texts {
             let index = skips.all.len();
             let mut version = None;
@@ -44,6 +49,13 @@ impl Skips {
     /// Returns whether an image is skipped, under whichever name it is written: `nginx` is `docker.io/library/nginx`.
     pub(crate) fn contain(&self, image: &str) -> bool {
         let mut matching = self.by_text.get(image).cloned().unwrap_or_default();
+        let mut blocking: Vec<usize> = self.patterns.matches(image).into_iter().collect();
+        if let Ok(image) = image.parse::<Reference>() {
+            blocking.extend(self.patterns.matches(&image.to_string()));
+        }
+        for index in &blocking {
+            self.has_matched[*index].set(true);
+        }
         if let Ok(image) = image.parse::<Reference>() {
             let same = self.by_repository.get(&repository_of(&image)).into_iter().flatten().copied();
             matching.extend(same.filter(|index| {
@@ -54,10 +66,16 @@ impl Skips {
         for index in &matching {
             self.all[*index].has_matched.set(true);
         }
-        !matching.is_empty()
+        !matching.is_empty() || !blocking.is_empty()
     }
 
-    /// Returns the values that no image matched.
+    /// Returns the patterns of blocked images that no image matched.
+    pub(crate) fn unused_patterns(&self) -> impl Iterator<Item = &str> {
+        let patterns = self.patterns.patterns().iter().zip(&self.has_matched);
+        patterns.filter(|(_, has_matched)| !has_matched.get()).map(|(pattern, _)| pattern.as_str())
+    }
+
+    /// Returns the values of `--skip` that no image matched.
     pub(crate) fn unused(&self) -> impl Iterator<Item = &str> {
         self.all.iter().filter(|skip| !skip.has_matched.get()).map(|skip| skip.text.as_str())
     }
@@ -85,9 +103,27 @@ mod tests {
             ("quay.io/a", "quay.io/a/b:v1", false),
             ("not an image", "not an image", true),
         ] {
-            let skips = Skips::new([skip.to_owned()]);
+            let skips = Skips::new([skip.to_owned()], RegexSet::empty());
             assert_eq!(skips.contain(image), expected, "{skip} {image}");
             assert_eq!(skips.unused().next().is_none(), expected);
+        }
+    }
+
+    #[test]
+    fn blocked_images_are_patterns() {
+        for (pattern, image, expected) in [
+            ("quay.io/a/b", "quay.io/a/b:v1", true),
+            ("quay.io/a/b", "quay.io/a/big:v1", true),
+            ("^quay.io/a/b:", "quay.io/a/big:v1", false),
+            ("^docker.io/library/", "nginx:1.29", true),
+            ("(alpha|beta)[0-9]*$", "quay.io/a/b:v1-beta2", true),
+            ("^a/b", "quay.io/a/b:v1", false),
+            ("not an image$", "this is not an image", true),
+        ] {
+            let skips = Skips::new([], RegexSet::new([pattern, "other"]).unwrap());
+            assert_eq!(skips.contain(image), expected, "{pattern} {image}");
+            let unused: Vec<&str> = skips.unused_patterns().collect();
+            assert_eq!(unused, if expected { vec!["other"] } else { vec![pattern, "other"] });
         }
     }
 }
