@@ -3,6 +3,7 @@
 
 use memchr::memmem;
 
+use crate::libyaml::BYTE_ORDER_MARK;
 use crate::{Position, SyntaxError};
 
 /// How many lines before the place of an error are searched for its cause.
@@ -49,6 +50,7 @@ fn find(text: &[u8], error: &SyntaxError) -> Option<Accident> {
     if let Some(accident) = encoding(text, error).or_else(|| conflict(text)) {
         return Some(accident);
     }
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let message = error.message.as_str();
     if message.contains("flow")
         && let Some((line, column, open)) = unclosed(text, error.position)

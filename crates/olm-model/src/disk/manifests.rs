@@ -157,7 +157,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("x.yaml"), "a: [\n").unwrap();
         let error = directory(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("x.yaml:2:1: invalid YAML"), "{error}");
+        assert!(error.contains("x.yaml:1:4: invalid YAML"), "{error}");
         let error =
             crate::read::manifests::stream("standard input", &b"a: b: c\n"[..]).unwrap_err().to_string();
         assert!(error.starts_with("standard input:1:"), "{error}");
