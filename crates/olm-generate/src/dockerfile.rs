@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn labels_are_quoted_where_docker_would_split_them() {
-        let text = text(&annotations(), "bundle/", None);
+        let text = render(&annotations(), "bundle/", None);
         assert!(text.contains("LABEL com.example=\"two words\"\n"), "{text}");
         assert!(text.contains("COPY bundle/manifests /manifests/\n"), "{text}");
     }
@@ -108,8 +108,8 @@ mod tests {
     fn lines_of_a_person_stay() {
         let old = "FROM scratch\n\n# Core bundle labels.\nLABEL operators.operatorframework.io.bundle.package.v1=b\n\
                    LABEL com.redhat.backport=true\nCOPY LICENSE /licenses/\nCOPY bundle/manifests /manifests/\n";
-        let new = text(&annotations(), "bundle", Some(old));
+        let new = render(&annotations(), "bundle", Some(old));
         assert!(new.ends_with("\nLABEL com.redhat.backport=true\nCOPY LICENSE /licenses/\n"), "{new}");
-        assert_eq!(text(&annotations(), "bundle", Some(&new)), new);
+        assert_eq!(render(&annotations(), "bundle", Some(&new)), new);
     }
 }

@@ -476,18 +476,18 @@ mod tests {
         let of = |name: &str| root_of(&dir.path().join(name));
         let bundle = |name: &str| Some(Root::Bundle(dir.path().join(name)));
         let catalog = Some(Root::Catalog(dir.path().join("p/catalog")));
-        assert_eq!(detect("p/bundle/manifests/a.yaml"), bundle("p/bundle"));
-        assert_eq!(detect("p/bundle/manifests/new.yaml"), bundle("p/bundle"));
-        assert_eq!(detect("p/bundle/tests/scorecard/config.yaml"), bundle("p/bundle"));
-        assert_eq!(detect("p/config/manifests/kustomization.yaml"), None);
-        assert_eq!(detect("p/catalog/a/channels/a.yaml"), catalog);
-        assert_eq!(detect("p/catalog/b/new.yaml"), catalog);
-        assert_eq!(detect("p/other/a.yaml"), None);
-        assert_eq!(detect("p/mixed/a.yaml"), None);
-        assert_eq!(detect("r/operators/a/1.0.0/manifests/a.yaml"), bundle("r/operators/a/1.0.0"));
-        assert_eq!(detect("r/operators/a/ci.yaml"), None);
+        assert_eq!(of("p/bundle/manifests/a.yaml"), bundle("p/bundle"));
+        assert_eq!(of("p/bundle/manifests/new.yaml"), bundle("p/bundle"));
+        assert_eq!(of("p/bundle/tests/scorecard/config.yaml"), bundle("p/bundle"));
+        assert_eq!(of("p/config/manifests/kustomization.yaml"), None);
+        assert_eq!(of("p/catalog/a/channels/a.yaml"), catalog);
+        assert_eq!(of("p/catalog/b/new.yaml"), catalog);
+        assert_eq!(of("p/other/a.yaml"), None);
+        assert_eq!(of("p/mixed/a.yaml"), None);
+        assert_eq!(of("r/operators/a/1.0.0/manifests/a.yaml"), bundle("r/operators/a/1.0.0"));
+        assert_eq!(of("r/operators/a/ci.yaml"), None);
         let version = Some(Root::Catalog(dir.path().join("r/catalogs/v4.20")));
-        assert_eq!(detect("r/catalogs/v4.20/a/catalog.yaml"), version);
+        assert_eq!(of("r/catalogs/v4.20/a/catalog.yaml"), version);
     }
 
     #[test]
@@ -520,28 +520,28 @@ mod tests {
         write("project/bundle/manifests/a.yaml", b"");
         write("project/bundle/metadata/annotations.yaml", b"");
         let of = |name: &str| detect(&dir.path().join(name)).unwrap();
-        assert_eq!(detect("bundle"), Format::Bundle);
-        assert_eq!(detect("empty"), Format::Bundle);
-        assert_eq!(detect("project"), Format::Bundle);
+        assert_eq!(of("bundle"), Format::Bundle);
+        assert_eq!(of("empty"), Format::Bundle);
+        assert_eq!(of("project"), Format::Bundle);
         let operators = dir.path().join("repository/operators");
         let names = ["a/1.0.0", "a/2.0.0", "b/1.0.0", "old"];
         let all: Vec<_> = names.iter().map(|name| operators.join(name)).collect();
         let versions = ["v4.20", "v4.9"].map(|name| dir.path().join("repository/catalogs").join(name));
         let (bundles, catalogs) = (all.clone(), versions.to_vec());
-        assert_eq!(detect("repository"), Format::Repository { bundles, catalogs: catalogs.clone() });
-        assert_eq!(detect("repository/catalogs"), Format::Repository { bundles: Vec::new(), catalogs });
-        assert_eq!(detect("repository/catalogs/v4.20"), Format::Catalog);
-        assert_eq!(detect("other/catalogs"), Format::Catalog);
+        assert_eq!(of("repository"), Format::Repository { bundles, catalogs: catalogs.clone() });
+        assert_eq!(of("repository/catalogs"), Format::Repository { bundles: Vec::new(), catalogs });
+        assert_eq!(of("repository/catalogs/v4.20"), Format::Catalog);
+        assert_eq!(of("other/catalogs"), Format::Catalog);
         let of_bundles =
             |bundles: &[PathBuf]| Format::Repository { bundles: bundles.to_vec(), catalogs: Vec::new() };
-        assert_eq!(detect("repository/operators"), of_bundles(&all));
-        assert_eq!(detect("repository/operators/a"), of_bundles(&all[..2]));
-        assert_eq!(detect("repository/operators/old"), Format::PackageManifests);
-        assert_eq!(detect("catalog"), Format::Catalog);
-        assert_eq!(detect("catalog.yaml"), Format::Catalog);
-        assert_eq!(detect("index"), Format::Sqlite(dir.path().join("index/index.db")));
-        assert_eq!(detect("index.db"), Format::Sqlite(dir.path().join("index.db")));
-        assert_eq!(detect("image.tar.gz"), Format::Compressed);
-        assert_eq!(detect("empty/x.txt"), Format::Other);
+        assert_eq!(of("repository/operators"), of_bundles(&all));
+        assert_eq!(of("repository/operators/a"), of_bundles(&all[..2]));
+        assert_eq!(of("repository/operators/old"), Format::PackageManifests);
+        assert_eq!(of("catalog"), Format::Catalog);
+        assert_eq!(of("catalog.yaml"), Format::Catalog);
+        assert_eq!(of("index"), Format::Sqlite(dir.path().join("index/index.db")));
+        assert_eq!(of("index.db"), Format::Sqlite(dir.path().join("index.db")));
+        assert_eq!(of("image.tar.gz"), Format::Compressed);
+        assert_eq!(of("empty/x.txt"), Format::Other);
     }
 }
