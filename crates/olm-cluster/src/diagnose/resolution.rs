@@ -91,7 +91,7 @@ fn without_subscription(text: &str) -> Option<&str> {
 
 /// Returns whether an upgrade replaces a CSV. The subscription refers to the new CSV before OLM deletes the old one.
 fn is_being_replaced(snapshot: &Snapshot, csv: &str, namespace: &str) -> bool {
-    snapshot.of(kinds::CSV).iter().any(|other| {
+    snapshot.objects(kinds::CSV).iter().any(|other| {
         namespace_of(other) == namespace
             && string(other, "/spec/replaces") == csv
             && string(other, "/status/phase") != "Failed"

@@ -153,7 +153,7 @@ impl ImageSet {
 
     /// Returns the name of an image at the target, whose repository is in the field `name`.
     fn rename(&mut self, map: &Json, name: &str, at: &str) -> Result<Rename> {
-        let (repository, tag) = (text(map, name, at)?, text(map, "targetTag", at)?);
+        let (repository, tag) = (optional_string(map, name, at)?, optional_string(map, "targetTag", at)?);
         let repository = repository.filter(|repository| !repository.is_empty());
         let tag = tag.filter(|tag| !tag.is_empty());
         for (name, value, whole) in [
