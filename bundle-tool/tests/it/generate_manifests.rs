@@ -142,7 +142,7 @@ fn bad_input_is_named() {
         ("Cargo.toml", "[package\n", &["manifests"][..], "Cargo.toml"),
         ("Cargo.toml", "[workspace]\n", &["manifests"], "has no [package]"),
         ("icon.svg", "<svg/>", &["manifests", "--overrides", "none.yaml"], "none.yaml does not exist"),
-        ("config/crd/bases/x.yaml", "a: [\n", &["manifests"], "config/crd/bases/x.yaml:2:1: invalid YAML"),
+        ("config/crd/bases/x.yaml", "a: [\n", &["manifests"], "config/crd/bases/x.yaml:1:4: invalid YAML"),
         ("x", "", &["manifests", "--package", "../x"], "invalid package name `../x`"),
         ("x", "", &["submission", "none"], "none is not a directory"),
         (

@@ -1,14 +1,15 @@
 //! `mirror` as a user runs it: a catalog with the images of its operator, from one registry into another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{Child, Stdio};
-use std::sync::Arc;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -270,6 +271,18 @@ fn layout_is_pushed_as_a_whole_without_the_first_registry() {
 
 /// Adds a package whose bundle is `image` to the catalog, and pushes it.
 fn publish_package(directory: &Path, source: &Registry, package: &str, image: &str) {
+    add_package(directory, package, image);
+    push_catalog(directory, source);
+}
+
+/// Pushes the catalog.
+fn push_catalog(directory: &Path, source: &Registry) {
+    let catalog = format!("{}/example/catalog:latest", source.address);
+    stdout(&run(directory, &["push", "catalog", "catalog", &catalog, "--data-only", "--plain-http"]));
+}
+
+/// Adds a package whose bundle is `image` to the catalog.
+fn add_package(directory: &Path, package: &str, image: &str) {
     let blobs = format!(
         "---\nschema: olm.package\nname: {package}\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: {package}\nname: \
          stable\nentries: [{{name: {package}.v1}}]\n---\nschema: olm.bundle\npackage: {package}\nname: {package}.v1\nimage: \
@@ -277,8 +290,6 @@ fn publish_package(directory: &Path, source: &Registry, package: &str, image: &s
     );
     fs::create_dir(directory.join("catalog").join(package)).unwrap();
     fs::write(directory.join("catalog").join(package).join("catalog.yaml"), blobs).unwrap();
-    let catalog = format!("{}/example/catalog:latest", source.address);
-    stdout(&run(directory, &["push", "catalog", "catalog", &catalog, "--data-only", "--plain-http"]));
 }
 
 /// Pushes an image with a file of `size` bytes that do not compress.
@@ -561,19 +572,48 @@ kind: ImageSetConfiguration
 apiVersion: mirror.openshift.io/v2alpha1
 mirror:
   platform: {graph: true}
-  operators: [{catalog: quay.io/example/catalog:latest, packages: [{name: gizmo-operator}]}]
-  additionalImages: [{name: quay.io/tools/app:v1}]
-  blockedImages: [{name: registry.example.com/gizmo-operator}]
+  operators:
+  - catalog: quay.io/example/catalog:latest
+    targetCatalog: own/index
+    targetTag: v1
+    packages: [{name: gizmo-operator}]
+  additionalImages: [{name: quay.io/tools/app:v1, targetRepo: own/app, targetTag: stable}]
+  blockedImages: [{name: '^registry.example.com/gizmo-operator:'}, {name: other}]
 ";
     fs::write(directory.join("set.yaml"), config).unwrap();
     let output = run(directory, &["mirror", "--config", "set.yaml", "--to", "oci:out"]);
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(error, "warning: set.yaml: field `mirror.platform` is not supported and was ignored\n");
+    insta::assert_snapshot!("mirror-image-set-warnings", String::from_utf8_lossy(&output.stderr));
     let shown = String::from_utf8(output.stdout).unwrap();
     let names: Vec<&str> = shown.lines().map(|line| line.split_once(['=', '@']).unwrap().0).collect();
     assert_eq!(
         names,
         ["quay.io/example/catalog:latest", "quay.io/example/gizmo-bundle:v1.2.0", "quay.io/tools/app:v1"]
+    );
+
+    let two = tempfile::tempdir().unwrap();
+    let target = Registry::start(two.path());
+    let to = format!("{}/m", target.address);
+    let mirror =
+        ["mirror", "--config", "set.yaml", "--to", &to, "--manifests-dir", "sets", "--plain-http", "--quiet"];
+    let output = run(directory, &mirror);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown = String::from_utf8(output.stdout).unwrap().replace(&target.address, "TARGET");
+    let digest = shown.split_once('@').unwrap().1.split_once('=').unwrap().0;
+    let files = ["catalog-source-catalog.yaml", "image-digest-mirror-set.yaml", "mapping.txt"].map(|name| {
+        let text = fs::read_to_string(directory.join("sets").join(name)).unwrap();
+        format!("--- {name}\n{}", text.replace(&target.address, "TARGET"))
+    });
+    insta::assert_snapshot!("mirror-image-set", (shown.clone() + &files.concat()).replace(digest, "DIGEST"));
+    // The tag of the source leads nowhere at the mirror.
+    let tagged = fs::read_to_string(directory.join("sets/image-tag-mirror-set.yaml")).unwrap();
+    assert!(tagged.contains("gizmo-bundle") && !tagged.contains("tools/app"), "{tagged}");
+    for name in ["own/index:v1", "own/app:stable"] {
+        stdout(&run(directory, &["inspect", &format!("{to}/{name}"), "--plain-http"]));
+    }
+    let check = ["mirror", "--config", "set.yaml", "--to", &to, "--plain-http", "--quiet", "--check"];
+    assert_eq!(
+        String::from_utf8_lossy(&run(directory, &check).stdout),
+        "3 images checked, 0 parts missing\n"
     );
 }
 
@@ -786,6 +826,216 @@ impl Gate {
     fn wait(&self) {
         self.reached.recv_timeout(Duration::from_mins(1)).unwrap();
     }
+}
+
+/// Forwards the requests to a registry, one for each connection, and does to them what registries do.
+struct Faults {
+    address: String,
+    state: Arc<FaultState>,
+}
+
+#[derive(Default)]
+struct FaultState {
+    requests: AtomicUsize,
+    /// How many tokens were given out, and how often each was used.
+    tokens: AtomicUsize,
+    uses: Mutex<BTreeMap<String, usize>>,
+    /// Transfers that have been broken: each breaks once.
+    broken: Mutex<BTreeSet<String>>,
+    mounts: AtomicUsize,
+    limited: AtomicUsize,
+    expired: AtomicUsize,
+    /// Requests that write.
+    writes: AtomicUsize,
+    /// What the paths of manifests contain that are not available.
+    missing: Mutex<Option<&'static str>>,
+}
+
+/// How often a token is accepted.
+const USES_OF_A_TOKEN: usize = 4;
+/// One of so many requests is rejected, because there are too many.
+const LIMITED: usize = 40;
+/// Transfers of more bytes break in the middle.
+const LARGE: usize = 10_000;
+
+impl Faults {
+    /// Starts in front of a registry, which `hides` an image.
+    fn before(registry: &str, hides: Option<&'static str>) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let state = Arc::new(FaultState { missing: hides.into(), ..FaultState::default() });
+        let (registry, own, shared) = (registry.to_owned(), address.clone(), Arc::clone(&state));
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let (Ok(client), state) = (client, Arc::clone(&shared)) else { return };
+                let (registry, own) = (registry.clone(), own.clone());
+                // A connection that ends early is the client's decision.
+                std::thread::spawn(move || state.forward(&client, &registry, &own).ok());
+            }
+        });
+        Self { address, state }
+    }
+}
+
+impl FaultState {
+    fn forward(&self, mut client: &TcpStream, registry: &str, own: &str) -> std::io::Result<()> {
+        let mut reader = BufReader::new(client);
+        let (mut line, mut head, mut length, mut token) = (String::new(), String::new(), 0, String::new());
+        reader.read_line(&mut line)?;
+        loop {
+            let mut field = String::new();
+            reader.read_line(&mut field)?;
+            let (name, value) = field.trim_end().split_once(": ").unwrap_or_default();
+            match name.to_ascii_lowercase().as_str() {
+                "" => break,
+                "content-length" => length = value.parse().unwrap(),
+                "authorization" => token = value.to_owned(),
+                "connection" => continue,
+                _ => {}
+            }
+            head.push_str(&field);
+        }
+        let (method, path) = line.split_once(' ').unwrap_or_default();
+        let path = path.split(' ').next().unwrap_or_default();
+        let mut reply = |status: &str, fields: &str, body: &str| {
+            let length = body.len();
+            write!(
+                client,
+                "HTTP/1.1 {status}\r\n{fields}connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+            )
+        };
+        let is_write = matches!(method, "POST" | "PUT" | "PATCH");
+        if length > LARGE && self.breaks(&format!("{method} {}", path.rsplit_once('/').unwrap_or_default().0))
+        {
+            let mut half = vec![0; length / 2];
+            return reader.read_exact(&mut half);
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        let number = self.requests.fetch_add(1, Ordering::SeqCst);
+        if path.starts_with("/token") {
+            let token = self.tokens.fetch_add(1, Ordering::SeqCst);
+            return reply(
+                "200 OK",
+                "content-type: application/json\r\n",
+                &format!("{{\"token\":\"t{token}\"}}"),
+            );
+        }
+        let uses = {
+            let mut uses = self.uses.lock().unwrap();
+            let uses = uses.entry(token.clone()).or_default();
+            *uses += 1;
+            *uses
+        };
+        if token.is_empty() || uses > USES_OF_A_TOKEN {
+            self.expired.fetch_add(usize::from(!token.is_empty()), Ordering::SeqCst);
+            let challenge =
+                format!("www-authenticate: Bearer realm=\"http://{own}/token\",service=\"{own}\"\r\n");
+            return reply("401 Unauthorized", &challenge, "");
+        }
+        if number % LIMITED == LIMITED - 1 {
+            self.limited.fetch_add(1, Ordering::SeqCst);
+            return reply("429 Too Many Requests", "retry-after: 0\r\n", "");
+        }
+        let missing = *self.missing.lock().unwrap();
+        if missing.is_some_and(|missing| path.contains("/manifests/") && path.contains(missing)) {
+            return reply("404 Not Found", "", "");
+        }
+        if is_write {
+            self.writes.fetch_add(1, Ordering::SeqCst);
+        }
+        // A registry that does not mount starts an upload.
+        let line = match line.split_once("?mount=") {
+            Some((start, _)) => {
+                self.mounts.fetch_add(1, Ordering::SeqCst);
+                format!("{start} HTTP/1.1\r\n")
+            }
+            None => line.clone(),
+        };
+        let mut server = TcpStream::connect(registry)?;
+        server.write_all(format!("{line}{head}connection: close\r\n\r\n").as_bytes())?;
+        server.write_all(&body)?;
+        let mut answer = Vec::new();
+        server.read_to_end(&mut answer)?;
+        let is_cut = method == "GET" && answer.len() > LARGE && self.breaks(path);
+        client.write_all(&answer[..if is_cut { answer.len() / 2 } else { answer.len() }])
+    }
+
+    /// Returns whether this transfer breaks, which it does once.
+    fn breaks(&self, transfer: &str) -> bool {
+        self.broken.lock().unwrap().insert(transfer.to_owned())
+    }
+}
+
+/// Memory that a mirror may use for its data, in KiB.
+const MEMORY: usize = 100 << 10;
+
+/// Returns a mirror that may use so much [`MEMORY`].
+fn limited(directory: &Path, mirror: &[&str]) -> Command {
+    let tool = tool(directory);
+    let mut limited = Command::new("sh");
+    let script = format!("ulimit -d {MEMORY} && exec \"$0\" \"$@\"");
+    limited.arg("-c").arg(script).arg(tool.get_program()).args(mirror).current_dir(directory);
+    for (name, value) in tool.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    limited
+}
+
+#[test]
+fn forty_packages_are_mirrored_from_and_to_registries_with_every_fault() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published(directory);
+    for number in 0..40 {
+        push_image(directory, &source, &format!("example/app{number}:v1"), 2 * LARGE);
+        add_package(directory, &format!("app{number}"), &format!("app{number}:v1"));
+    }
+    push_catalog(directory, &source);
+    let target = Registry::start(two.path());
+    let gate = Gate::new();
+    let from = Faults::before(&gate.before(&source.address), Some("/app7/"));
+    redirect(directory, &source.address, &from.address);
+    let to = Faults::before(&gate.before(&target.address), None);
+    let registry = format!("{}/m", to.address);
+    let mirror = ["mirror", CATALOG, "--to", &registry, "--plain-http"];
+
+    for number in 1..=10 {
+        // Each run has to look at what earlier ones have copied.
+        gate.hold_from(20 * number);
+        let mut child = limited(directory, &mirror).stderr(Stdio::piped()).spawn().unwrap();
+        gate.wait();
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.signal(), Some(9), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    gate.open();
+    let output = limited(directory, &mirror).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("app7:v1") && error.contains("1 image could not be mirrored"), "{error}");
+    *from.state.missing.lock().unwrap() = None;
+    stdout(&limited(directory, &mirror).output().unwrap());
+    require_complete(directory, &mirror, 43);
+    let writes = || to.state.writes.load(Ordering::SeqCst);
+    let before = writes();
+    assert!(before > 43, "{before}");
+    stdout(&limited(directory, &mirror).output().unwrap());
+    assert_eq!(writes(), before, "another run copies nothing");
+    // The faults have happened.
+    for state in [&from.state, &to.state] {
+        let counts = [&state.expired, &state.limited].map(|count| count.load(Ordering::SeqCst));
+        assert!(counts.iter().all(|count| *count > 10), "{counts:?}");
+        assert!(state.broken.lock().unwrap().len() >= 40);
+    }
+    assert_eq!(source.stop(), Some(0));
+    let mirrored = format!("{registry}/example/catalog:latest");
+    let check = ["mirror", &mirrored, "--to", &registry, "--check", "--plain-http"];
+    let checked = run(directory, &check);
+    assert_eq!(String::from_utf8_lossy(&checked.stdout), "43 images checked, 0 parts missing\n");
 }
 
 /// Starts a mirror.

@@ -121,6 +121,6 @@ mod tests {
             assert_eq!((project.name, project.plugins.len()), (None, 0), "{text}");
         }
         let error = KubebuilderProject::parse("a: [\n").unwrap_err();
-        assert_eq!(error.position.line, 2);
+        assert_eq!((error.position.line, error.position.column), (1, 4));
     }
 }

@@ -241,7 +241,7 @@ async fn deadline_ends_everything() {
     assert!(matches!(error, Error::Expired { .. }), "{error}");
     let text = error.to_string();
     assert!(
-        text.contains("`GET http://") && text.contains("1.5 s") && text.contains("raise the timeout"),
+        text.contains("`GET http://") && text.contains("1.5 s") && text.contains("set a longer timeout"),
         "{text}"
     );
 

@@ -49,7 +49,11 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
                 let path = kind_path.index(index);
                 duplicates(container, "env", &path, &|item| string_or(item, "name", ""), &mut report);
                 let port = |item: Value<'_>| {
-                    format!("{}/{}", string_or(item, "containerPort", "0"), string_or(item, "protocol", "TCP"))
+                    format!(
+                        "{}/{}",
+                        string_or(item, "containerPort", "0"),
+                        string_or(item, "protocol", "TCP")
+                    )
                 };
                 duplicates(container, "ports", &path, &port, &mut report);
                 if let Some(resources) = container.get("resources") {

@@ -398,8 +398,8 @@ mirror:
         field `archiveSize` was ignored, because archives are not split
         field `mirror.platform` is not supported and was ignored
         field `mirror.samples` is not supported and was ignored
-        field `mirror.operators[0].platforms` was ignored, because images are mirrored for all their platforms
         field `mirror.operators[0].targetCatalogSourceTemplate` is not supported and was ignored; edit the CatalogSource that is written
+        field `mirror.operators[0].platforms` was ignored, because images are mirrored for all their platforms
         field `mirror.additionalImages[1].platforms` was ignored, because images are mirrored for all their platforms
         field `mirror.helm.repositories` is not supported and was ignored; render the charts with `helm template` and mirror the output, or name charts in registries as REFs
         field `mirror.helm.local[0].imagePaths` is not supported and was ignored; render the chart with `helm template` and mirror the output
@@ -532,7 +532,7 @@ mirror:
                 "operators: [{catalog: a, packages: [{name: x, channels: [{name: c}, {name: c}]}]}]",
                 "channels[1].name: duplicate channel `c`",
             ),
-            ("operators: [{catalog: a, packages: [{name: x, minVersion: y}]}]", "invalid versions at"),
+            ("operators: [{catalog: a, packages: [{name: x, minVersion: one}]}]", "invalid versions at"),
             (
                 "additionalImages: [{name: a, targetRepo: a//b}]",
                 "invalid mirror.additionalImages[0].targetRepo `a//b`",
