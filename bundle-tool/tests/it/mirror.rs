@@ -889,7 +889,7 @@ impl FaultState {
             match name.to_ascii_lowercase().as_str() {
                 "" => break,
                 "content-length" => length = value.parse().unwrap(),
-                "authorization" => token = value.to_owned(),
+                "authorization" => value.clone_into(&mut token),
                 "connection" => continue,
                 _ => {}
             }

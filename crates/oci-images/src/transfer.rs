@@ -131,7 +131,7 @@ struct Root {
 /// Where the rest of an image is.
 enum RootPlace {
     /// In a registry, which is not asked for the manifest again.
-    Registry { repository: Box<Repository>, manifest: Blob },
+    Registry { repository: Box<Repository>, manifest: Box<Blob> },
     /// In a layout or an archive.
     Layout { opened: Arc<Opened>, name: Option<String> },
 }
@@ -707,7 +707,7 @@ impl Root {
     async fn artifact(&self) -> Result<Artifact, Error> {
         match &self.place {
             RootPlace::Registry { repository, manifest } => {
-                Ok(repository.artifact_of(manifest.clone(), &Wanted::All).await?)
+                Ok(repository.artifact_of(manifest.as_ref().clone(), &Wanted::All).await?)
             }
             RootPlace::Layout { opened, name } => {
                 let (opened, name) = (Arc::clone(opened), name.clone());
@@ -736,7 +736,7 @@ impl Source {
                 let manifest = repository.manifest(repository.reference()).await?;
                 let document = repository.document(&manifest, &repository.reference().to_string())?;
                 let (digest, children) = (manifest.digest().clone(), children(document));
-                let place = RootPlace::Registry { repository: repository.clone(), manifest };
+                let place = RootPlace::Registry { repository: repository.clone(), manifest: manifest.into() };
                 Ok(Root { digest, children, place })
             }
             Self::Layout { opened, name } => {

@@ -1,5 +1,5 @@
 //! Command lines of public Makefiles, scripts, workflows and Tekton tasks, with values for their variables. The exit status is that of
-//! operator-sdk 1.42.3 and opm 1.73.0, except for SQLite indexes and clusters, which the sandbox does not have.
+//! operator-sdk 1.42.3 and opm 1.73.0, except for `SQLite` indexes and clusters, which the sandbox does not have.
 
 use super::*;
 use lines::NO_OLM;

@@ -837,30 +837,20 @@ mod tests {
 
         /// Returns the entry of a signature, which is the second of three in the log.
         fn entry(&self, body: &Value) -> Value {
-            let leaf = |bytes: &[u8]| sha256(&[&[0], bytes].concat()).digest().to_owned();
-            let node = |left: &str, right: &str| {
-                let bytes = |hex: &str| -> Vec<u8> {
-                    (0..hex.len())
-                        .step_by(2)
-                        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
-                        .collect()
-                };
-                (
-                    sha256(&[&[1][..], &bytes(left), &bytes(right)].concat()).digest().to_owned(),
-                    bytes(left),
-                    bytes(right),
-                )
+            let hash = |parts: &[&[u8]]| -> Vec<u8> {
+                ring::digest::digest(&ring::digest::SHA256, &parts.concat()).as_ref().to_vec()
             };
+            let leaf = |bytes: &[u8]| hash(&[&[0], bytes]);
+            let parent = |left: &[u8], right: &[u8]| hash(&[&[1], left, right]);
             let body = body.to_string();
-            let (pair, first, _) = node(&leaf(b"first"), &leaf(body.as_bytes()));
-            let (_, _, third) = node(&pair, &leaf(b"third"));
-            let (root, ..) = node(&pair, &leaf(b"third"));
-            let (_, root, _) = node(&root, "");
-            let note = format!("log.example.com/2026\n3\n{}\n", STANDARD.encode(root));
-            let signature = STANDARD.encode([b"log2", self.log.sign(note.as_bytes()).as_ref()].concat());
+            let (first, third) = (leaf(b"first"), leaf(b"third"));
+            let root = parent(&parent(&first, &leaf(body.as_bytes())), &third);
+            let checkpoint = format!("log.example.com/2026\n3\n{}\n", STANDARD.encode(root));
+            let signature =
+                STANDARD.encode([b"log2", self.log.sign(checkpoint.as_bytes()).as_ref()].concat());
             let witness = STANDARD.encode([0; 68]);
             let envelope = format!(
-                "{note}\n\u{2014} witness.example.com {witness}\n\u{2014} log.example.com/2026 {signature}\n"
+                "{checkpoint}\n\u{2014} witness.example.com {witness}\n\u{2014} log.example.com/2026 {signature}\n"
             );
             json!({
                 "logIndex": "1",

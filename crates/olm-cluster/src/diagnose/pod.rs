@@ -172,7 +172,7 @@ fn ended_by_node(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Diagnosis
     Diagnosis::new(
         id,
         object(kinds::POD, pod),
-        format!("{} {what}, and no other pod replaces it: {text}", role),
+        format!("{role} {what}, and no other pod replaces it: {text}"),
     )
     .evidence(format!("status: phase Failed, {reason}: {text}"))
     .help(help)
@@ -213,7 +213,7 @@ fn stuck(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Option<Diagnosis>
         format!("create what the volume refers to in namespace `{namespace}`")
     };
     Some(
-        Diagnosis::new("pod-not-started", object(kinds::POD, pod), format!("{} cannot start: {text}", role))
+        Diagnosis::new("pod-not-started", object(kinds::POD, pod), format!("{role} cannot start: {text}"))
             .events(snapshot, kinds::POD, pod)
             .help(help)
             .patience(message::patience(&text, if volume { MISSING } else { NETWORK })),
@@ -253,7 +253,7 @@ fn container(snapshot: &Snapshot, pod: &Value, status: &Value, role: &Role<'_>) 
             observed(Diagnosis::new(
                 "container-not-created",
                 object(kinds::POD, pod),
-                format!("{} cannot start container `{name}`: {text}", role),
+                format!("{role} cannot start container `{name}`: {text}"),
             ))
             .events(snapshot, kinds::POD, pod)
             .help(start_help(&text.to_lowercase(), namespace))
@@ -338,7 +338,7 @@ fn crash(pod: &Value, status: &Value, role: &Role<'_>) -> Diagnosis {
     Diagnosis::new(
         "container-crashes",
         object(kinds::POD, pod),
-        format!("container `{name}` of {} {how}", role),
+        format!("container `{name}` of {role} {how}"),
     )
     .evidence(evidence)
     .help(help)

@@ -37,7 +37,7 @@ fn missing(name: &str, crds: &BTreeMap<&str, crds::Crd<'_>>) -> String {
 
 /// Returns the names of CRDs that other rules report: document-empty those behind an empty document, unsupported-kind those
 /// without a kind.
-fn reported(bundle: &Bundle) -> BTreeSet<&str> {
+fn reported_elsewhere(bundle: &Bundle) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for file in bundle.manifests() {
         let Content::Documents { documents, first, .. } = &file.content else { continue };
@@ -57,7 +57,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.customresourcedefinitions.owned");
     let crds = crds::by_name(context);
-    let reported = reported(context.bundle);
+    let elsewhere = reported_elsewhere(context.bundle);
     for csv in &context.csvs {
         for (index, owned) in csv.typed.spec.customresourcedefinitions.owned.iter().enumerate() {
             let is_included = crds.get(owned.name.as_str()).is_some_and(|crd| {
@@ -77,7 +77,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 continue;
             }
             let Some(crd) = crds.get(owned.name.as_str()) else {
-                if reported.contains(owned.name.as_str()) {
+                if elsewhere.contains(owned.name.as_str()) {
                     continue;
                 }
                 report("", missing(&owned.name, &crds));

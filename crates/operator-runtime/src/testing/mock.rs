@@ -514,9 +514,9 @@ impl MockApi {
             None => Some(".spec.replicas".to_owned()),
         };
         let path = path.unwrap_or_else(|| panic!("the CRD of {resource} has no subresource `scale`"));
-        let patch =
+        let scaled =
             path.trim_start_matches('.').rsplit('.').fold(json!(replicas), |value, key| json!({key: value}));
-        self.change(resource, name, |object| merge(object, &patch));
+        self.change(resource, name, |object| merge(object, &scaled));
     }
 
     /// Deletes an object as a user does: what has finalizers only gets its timestamp.

@@ -68,7 +68,7 @@ impl<P: FnMut(&str) -> io::Result<()>> Listing<P> {
             Self::Text(mut print) => summary.line().map_or(Ok(()), |line| print(&line)),
             Self::Json(entries) => {
                 let mut out = io::stdout().lock();
-                write_json(&summary.to_json(entries), &mut out)?;
+                write_json(&summary.to_json(&entries), &mut out)?;
                 out.flush()
             }
         }
@@ -132,7 +132,7 @@ impl Summary<'_> {
         }
     }
 
-    fn to_json(&self, entries: Vec<Value>) -> Value {
+    fn to_json(&self, entries: &[Value]) -> Value {
         let mut document = json!({ "version": 1, "images": entries });
         if let Self::Measured { size, to_copy, .. } = self {
             (document["size"], document["toCopy"]) = ((*size).into(), (*to_copy).into());
