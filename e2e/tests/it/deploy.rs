@@ -19,6 +19,8 @@ fn make(target: &str, image: &str, operand: &str) -> Result<()> {
         .args(["--no-print-directory", "-C"])
         .arg(root)
         .args([target, &format!("IMG={image}"), &format!("MEMCACHED_IMAGE={operand}")])
+        // The programs are built. Another build of the workspace may hold cargo's lock for minutes.
+        .arg("CARGO=true")
         .status()?;
     ensure!(status.success(), "make {target}: {status}");
     Ok(())
