@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::{edit, migrate};
+use kube_yaml::edit::{document_removal, with_ranges};
 use kube_yaml::{Path as FieldPath, decode_ignoring_case};
 use olm_model::catalog::Bundle;
 use olm_model::fix;
@@ -64,26 +65,27 @@ pub fn apply(documents: &[Document], text: &str, fixes: &[(u32, &Fix)]) -> Optio
         let document = documents.get(index)?;
         // If several documents begin on one line, the line does not tell which one to fix.
         let is_alone = documents.get(index.wrapping_sub(1)).is_none_or(|other| other.line != document.line);
+        if !is_alone {
+            continue;
+        }
         let before = text.get(..document.range.start)?.rsplit('\n').next().unwrap_or_default();
-        if is_alone && before.trim().is_empty() {
+        if before.trim().is_empty() {
             by_document.entry(index).or_default().push(fix);
         }
     }
-    let mut new = text.to_owned();
-    // From the end of the file, so that the ranges before it stay valid.
-    for (index, fixes) in by_document.into_iter().rev() {
+    let mut replacements = Vec::new();
+    for (index, fixes) in by_document {
         let Document { range, is_json, .. } = documents.get(index)?;
-        let new_text = match document(text.get(range.clone())?, *is_json, &fixes) {
+        match document(text.get(range.clone())?, *is_json, &fixes) {
             Some((FixedDocument::Removed, _)) => {
-                let removed = kube_yaml::edit::document_removal(text.as_bytes(), range.clone(), *is_json);
-                new.replace_range(removed, "");
-                continue;
+                replacements
+                    .push((document_removal(text.as_bytes(), range.clone(), *is_json), String::new()));
             }
-            Some((FixedDocument::Text(text), _)) => text,
-            None => continue,
-        };
-        new.replace_range(range.clone(), &new_text);
+            Some((FixedDocument::Text(new), _)) => replacements.push((range.clone(), new)),
+            None => {}
+        }
     }
+    let new = String::from_utf8(with_ranges(text.as_bytes(), replacements)).ok()?;
     (new != text).then_some(new)
 }
 

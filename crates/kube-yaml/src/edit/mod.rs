@@ -162,16 +162,32 @@ fn compatible<E: Copy>(edits: Vec<E>, fit: &mut impl FnMut(&[E]) -> Option<bool>
 /// JSON value.
 #[must_use]
 pub fn document_removal(file: &[u8], range: Range<usize>, is_json: bool) -> Range<usize> {
-    let Range { mut start, mut end } = range;
+    let Range { start, end } = range;
+    // All values of a JSON file may be on one line, which is not searched for each of them.
+    if is_json {
+        return start..end + usize::from(file.get(end) == Some(&b'\n'));
+    }
     let before = &file[..start];
     let line = before[..before.len().saturating_sub(1)].iter().rposition(|byte| *byte == b'\n');
     let line = line.map_or(0, |newline| newline + 1);
-    if is_json {
-        end += usize::from(file.get(end) == Some(&b'\n'));
-    } else if before[line..].starts_with(b"---") {
-        start = line;
+    if before[line..].starts_with(b"---") { line..end } else { start..end }
+}
+
+/// Returns a file with other bytes in some of its ranges, which are in order. What overlaps counts for the first.
+#[must_use]
+pub fn with_ranges<T: AsRef<[u8]>>(
+    file: &[u8],
+    replacements: impl IntoIterator<Item = (Range<usize>, T)>,
+) -> Vec<u8> {
+    let mut new = Vec::with_capacity(file.len());
+    let mut copied = 0;
+    for (range, bytes) in replacements {
+        new.extend_from_slice(&file[copied..range.start.max(copied)]);
+        new.extend_from_slice(bytes.as_ref());
+        copied = range.end.max(copied);
     }
-    start..end
+    new.extend_from_slice(&file[copied..]);
+    new
 }
 
 /// Returns the value of a text's first document; `None` if the text is invalid.

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use serde_json::Value as Json;
 
 use super::load;
 use super::validate::{Next, check};
+use kube_yaml::edit::{document_removal, with_ranges};
 use kube_yaml::go_json;
 use kube_yaml::{Path as FieldPath, decode_ignoring_case};
 use olm_catalog::edit;
@@ -267,13 +269,11 @@ impl Store {
                 files.insert(name.to_string(), removed);
                 continue;
             }
-            let mut bytes = self.bytes(name)?;
-            // From the end of the file, so that the offsets before it stay valid.
-            for index in indexes.iter().rev() {
-                if let Some(change) = changes.get(index) {
-                    self.slots[*index].apply(&mut bytes, change)?;
-                }
-            }
+            let old = self.bytes(name)?;
+            let replacements = indexes.iter().filter_map(|index| {
+                changes.get(index).map(|change| self.slots[*index].replacement(&old, change))
+            });
+            let bytes = with_ranges(&old, replacements.collect::<Result<Vec<_>>>()?);
             let file = ChangedFile { read: self.expected(name), bytes: Some(bytes) };
             files.insert(name.to_string(), file);
         }
@@ -370,7 +370,7 @@ fn sources(root: &Path, changed: &Changed) -> Result<Vec<Source>> {
 }
 
 impl Slot {
-    fn range(&self) -> std::ops::Range<usize> {
+    fn range(&self) -> Range<usize> {
         let start = usize::try_from(self.offset).unwrap_or(usize::MAX);
         start..start.saturating_add(self.length)
     }
@@ -382,20 +382,15 @@ impl Slot {
         Ok(text)
     }
 
-    /// Changes the document in the bytes of its file.
-    fn apply(&self, bytes: &mut Vec<u8>, change: &Change) -> Result<()> {
-        let old = self.slice(bytes)?;
-        let mut range = self.range();
-        let text = match change {
-            Change::Text(text) => text.clone(),
-            Change::To(new) => edit::document(old, new, self.is_json),
-            Change::Remove => {
-                range = kube_yaml::edit::document_removal(bytes, range, self.is_json);
-                String::new()
-            }
-        };
-        bytes.splice(range, text.into_bytes());
-        Ok(())
+    /// Returns which bytes of its file are replaced to change the document, and by what.
+    fn replacement(&self, file: &[u8], change: &Change) -> Result<(Range<usize>, String)> {
+        let old = self.slice(file)?;
+        let range = self.range();
+        Ok(match change {
+            Change::Text(text) => (range, text.clone()),
+            Change::To(new) => (range, edit::document(old, new, self.is_json)),
+            Change::Remove => (document_removal(file, range, self.is_json), String::new()),
+        })
     }
 }
 
@@ -409,6 +404,26 @@ mod tests {
 
     fn is_changed(error: &anyhow::Error, file: &str) -> bool {
         matches!(error.downcast_ref(), Some(atomic_files::Error::Changed { path }) if path.ends_with(file))
+    }
+
+    #[test]
+    fn many_documents_on_one_line_are_changed_in_time_in_proportion_to_their_number() {
+        let store = |size: usize| {
+            let dir = tempfile::tempdir().unwrap();
+            let blobs: String = (0..size)
+                .map(|index| format!(r#"{{"schema":"olm.package","name":"p{index}","defaultChannel":"a"}}"#))
+                .collect();
+            fs::write(dir.path().join("catalog.json"), blobs).unwrap();
+            let odd = (0..size).filter(|index| index % 2 == 1);
+            let changes: BTreeMap<_, _> = odd.map(|index| (index, Change::Remove)).collect();
+            (Store::read(dir.path()).unwrap(), changes, dir)
+        };
+        let growth = test_support::growth(2000, store, |(store, changes, _dir)| {
+            let changed = store.changed(&changes, &[]).unwrap();
+            let bytes = changed["catalog.json"].bytes.clone().unwrap();
+            assert_eq!(bytes.windows(6).filter(|text| text == b"schema").count(), store.blobs.len() / 2);
+        });
+        assert!(growth < test_support::LINEAR, "{growth}");
     }
 
     #[test]
