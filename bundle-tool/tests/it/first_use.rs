@@ -134,7 +134,7 @@ fn catalog_image_without_its_label_is_named() {
 }
 
 #[test]
-fn accidents_are_named_by_every_command_that_reads_yaml() {
+fn likely_causes_are_named_by_every_command_that_reads_yaml() {
     let directory = tempfile::tempdir().unwrap();
     let bundle = copy_bundle(directory.path().join("bundle"));
     let conflict = "a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> other\n";

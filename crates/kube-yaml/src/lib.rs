@@ -12,7 +12,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-mod accident;
+mod likely_cause;
 mod case_insensitive;
 mod decode;
 pub mod edit;

@@ -131,10 +131,8 @@ pub(crate) fn check_characters(text: &[u8]) -> Result<(), SyntaxError> {
     };
     if let Some((at, char)) = valid.char_indices().find(|&(_, char)| !is_allowed(char)) {
         let offset = plain.len() + at;
-        let utf16 =
-            if char == '\0' && offset < 2 { "; a file in UTF-16 needs a byte order mark" } else { "" };
         let code = u32::from(char);
-        let message = format!("control character U+{code:04X} at byte offset {offset}{utf16}");
+        let message = format!("control character U+{code:04X} at byte offset {offset}");
         return Err(SyntaxError::new(message, Position::behind(&text[..offset])));
     }
     let end = plain.len() + valid.len();

@@ -14,7 +14,7 @@ pub use crate::tree_builder::{
     Aliased, MAX_ALIASED_BYTES, MAX_ALIASED_VALUES, MAX_DEPTH, MAX_DEPTH_SUM, MAX_DOCUMENTS, MAX_VALUES,
 };
 use crate::{Position, SyntaxError, Tree};
-use crate::{accident, fast_path, json_text, stream};
+use crate::{fast_path, json_text, likely_cause, stream};
 
 /// What a text contains: the documents that could be read and, where reading stopped early, why.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub enum First {
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed {
     let parsed = parse_text(text);
-    Parsed { error: parsed.error.map(|error| accident::explain(text, error)), ..parsed }
+    Parsed { error: parsed.error.map(|error| likely_cause::explain(text, error)), ..parsed }
 }
 
 fn parse_text(text: &[u8]) -> Parsed {

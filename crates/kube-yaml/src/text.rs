@@ -115,7 +115,8 @@ pub fn without_serde_terms(message: &str) -> String {
     }) else {
         return message;
     };
-    format!("{before}expected {expected}, found {found}")
+    let (expected, place) = expected.find(" at line ").map_or((expected, ""), |at| expected.split_at(at));
+    format!("{before}expected {expected}, found {found}{place}")
 }
 
 /// Returns `text` with every character escaped that a terminal or a log obeys instead of showing it: control characters

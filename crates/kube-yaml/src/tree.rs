@@ -19,7 +19,7 @@ pub struct SyntaxError {
     pub message: String,
     /// The position of the cause if it is known, and otherwise where parsing stopped.
     pub position: Position,
-    /// What to do about it, if the cause is one of the usual accidents.
+    /// What to do about it, if the likely cause is known.
     pub help: Option<&'static str>,
 }
 

@@ -8,29 +8,29 @@ use crate::blocking::blocking;
 use crate::layout::{Blob, DirectoryWriter};
 use crate::location::Error;
 use crate::registry::{Progress, Repository};
-use crate::turns::Turns;
+use crate::keyed_locks::KeyedLocks;
 
 /// Puts blobs into a layout, `parallel` at a time, each as soon as it was read. Those without bytes are in the repository `source`, and
 /// are fetched to the disk of the layout: the directory for temporary files may be too small, or memory. A blob that another task puts
-/// into the layout meanwhile is not fetched again: both have the same `turns`.
+/// into the layout meanwhile is not fetched again: both have the same `locks`.
 pub(crate) async fn fetch_into(
     writer: &Arc<DirectoryWriter>,
     blobs: Vec<Blob>,
     source: Option<&Repository>,
-    turns: &Turns,
+    locks: &KeyedLocks,
     parallel: usize,
     progress: &Progress,
 ) -> Result<(), Error> {
     let mut fetched = stream::iter(blobs)
         .map(|blob| async move {
             let Some(source) = source else { return Ok(Some((blob, None))) };
-            let turn = turns.take(blob.digest().to_string()).await;
+            let lock = locks.lock(blob.digest().to_string()).await;
             let (stored, wanted) = (Arc::clone(writer), blob.clone());
             if blocking(move || stored.has(&wanted)).await {
                 return Ok(None);
             }
             let fetched = source.fetch_in(&blob, writer.directory(), progress).await?;
-            Ok::<_, Error>(Some((fetched, Some(turn))))
+            Ok::<_, Error>(Some((fetched, Some(lock))))
         })
         .buffer_unordered(parallel);
     let mut adding = FuturesUnordered::new();
@@ -38,11 +38,11 @@ pub(crate) async fn fetch_into(
         tokio::select! {
             Some(blob) = fetched.next(), if adding.len() < parallel => match blob {
                 Ok(None) => {}
-                Ok(Some((blob, turn))) => {
+                Ok(Some((blob, lock))) => {
                     let writer = Arc::clone(writer);
                     adding.push(blocking(move || {
                         let added = writer.add(&blob);
-                        drop(turn);
+                        drop(lock);
                         added
                     }));
                 }

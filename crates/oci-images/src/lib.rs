@@ -13,10 +13,12 @@
 //! | [`plain`] | errors of the system, of TLS and of HTTP in plain words | – | `transport` |
 //! | [`secrets`] | secrets, addresses that may contain some, and the text of messages without them | `message` | `transport` |
 //! | `message` | text of users and servers on one line, escaped and short | – | `transport` |
-//! | `turns` | work that tasks do not do beside each other for the same thing | – | `registry` |
+//! | `keyed_locks` | locks by key, so that concurrent tasks do not repeat the same work | – | `registry` |
 //! | `blocking` | work that must not run beside transfers | – | `registry` |
-//! | [`registry`] | the distribution protocol: a client, signatures, and a small server | `layout`, `reference`, `blocking`, `plain`, `secrets` | `registry`; `sign` for signatures, `server` for the server |
-//! | [`location`] | where images are, and copying between any two of these | `layout`, `registry`, `blocking` | `registry` |
+//! | [`registry`] | the distribution protocol: a client, signatures, and a small server | `layout`, `reference`, `blocking`, `plain`, `secrets`, `message`, `open_files`, `keyed_locks` | `registry`; `sign` for signatures, `server` for the server |
+//! | [`location`] | where images are, and copying between any two of these | `layout`, `registry`, `blocking`, `fill`, `keyed_locks` | `registry` |
+//! | `fill` | fetching images into a layout | `layout`, `location`, `registry`, `blocking`, `keyed_locks` | `registry` |
+//! | [`transfer`] | copying many images, with their signatures, SBOMs and provenance | `layout`, `reference`, `location`, `registry`, `fill`, `blocking`, `keyed_locks` | `registry` |
 //!
 //! `registry` is on by default. Without any feature, nothing here does I/O.
 
@@ -29,6 +31,8 @@ mod blocking;
 pub mod compressed;
 #[cfg(feature = "registry")]
 mod fill;
+#[cfg(feature = "registry")]
+mod keyed_locks;
 pub mod labels;
 #[cfg(feature = "layout")]
 #[cfg_attr(
@@ -55,6 +59,5 @@ mod sys;
 #[cfg(feature = "registry")]
 pub mod transfer;
 #[cfg(feature = "registry")]
-mod turns;
 #[cfg(feature = "zstd")]
 pub mod zstd;

@@ -12,7 +12,7 @@ use crate::layout::{
     Wanted,
 };
 use crate::registry::{self, Options, Progress, Reference, Repository, Resolver};
-use crate::turns::Turns;
+use crate::keyed_locks::KeyedLocks;
 
 /// An image could not be read, written or copied.
 #[derive(Debug, thiserror::Error)]
@@ -647,7 +647,7 @@ impl Copier {
         })
         .await?;
         let present = artifact.all_blobs().len() - missing.len();
-        fetch_into(&writer, missing, source, &Turns::default(), parallel, progress).await?;
+        fetch_into(&writer, missing, source, &KeyedLocks::default(), parallel, progress).await?;
         let finish = move || Arc::into_inner(writer).map(|writer| writer.finish(&artifact, &name));
         blocking(finish).await.transpose()?;
         Ok(present)

@@ -18,7 +18,7 @@ use crate::reference::Reference;
 #[cfg(feature = "sign")]
 use crate::registry::Policy;
 use crate::registry::{self, Options, Progress, Repository, Resolver};
-use crate::turns::Turns;
+use crate::keyed_locks::KeyedLocks;
 
 /// The tags of signatures, attestations and SBOMs that cosign derives from a digest.
 const COSIGN_TAGS: [&str; 3] = ["sig", "att", "sbom"];
@@ -52,7 +52,7 @@ struct LayoutTarget {
     /// The names of what was copied, or was there.
     names: Mutex<BTreeSet<String>>,
     /// Which blobs are fetched at the moment.
-    turns: Turns,
+    locks: KeyedLocks,
 }
 
 /// A layout or an archive that images are copied from.
@@ -173,7 +173,7 @@ impl Transfer {
             path: path.to_owned(),
             writer: Arc::new(writer),
             names: Mutex::default(),
-            turns: Turns::default(),
+            locks: KeyedLocks::default(),
         });
         Ok(())
     }
@@ -508,7 +508,7 @@ impl Transfer {
     ///
     /// Those of writing layouts and archives.
     pub async fn finish(self, archive: Option<PathBuf>) -> Result<(), Error> {
-        let Some(LayoutTarget { path, writer, names, turns: _ }) = self.target else { return Ok(()) };
+        let Some(LayoutTarget { path, writer, names, locks: _ }) = self.target else { return Ok(()) };
         let names = names.into_inner().unwrap_or_else(PoisonError::into_inner);
         let finish = move || {
             writer.close()?;
@@ -630,7 +630,7 @@ impl Transfer {
         .await;
         let Some(missing) = missing else { return Ok(false) };
         let parallel = self.options.parallel.get();
-        fetch_into(&target.writer, missing, from, &target.turns, parallel, progress).await?;
+        fetch_into(&target.writer, missing, from, &target.locks, parallel, progress).await?;
         let (writer, name) = (Arc::clone(&target.writer), name.to_owned());
         blocking(move || writer.add_image(&artifact, &name)).await?;
         Ok(true)

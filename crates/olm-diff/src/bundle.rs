@@ -153,7 +153,9 @@ fn properties(bundle: &Bundle) -> Vec<Value> {
 pub(crate) fn limits(bundle: &Bundle) -> impl Iterator<Item = String> {
     properties(bundle).into_iter().filter_map(|property| {
         let is_limit = property["type"] == "olm.maxOpenShiftVersion";
-        is_limit.then(|| format!("maximum OpenShift version {}", string(&property["value"])))
+        let version = &property["value"];
+        let text = || version.as_str().map_or_else(|| version.to_string(), str::to_owned);
+        is_limit.then(|| format!("maximum OpenShift version {}", text()))
     })
 }
 

@@ -103,7 +103,7 @@ impl Annotations {
             Vec::new()
         };
         let custom = previous.into_iter().filter(|(key, _)| !OWN.contains(&key.as_str())).collect();
-        Ok(Self { bundle, tests, custom, is_of_sdk: options.builder.is_some() })
+        Ok(Self { bundle, tests, custom, is_of_sdk: options.is_of_sdk() })
     }
 
     /// Returns the channels, without surrounding whitespace and empty names.

@@ -64,7 +64,7 @@ pub(crate) fn build(
         related_images::collect(collected, &csv, report)
     };
     let created = Some(base::annotation(&csv, "createdAt").to_owned())
-        .filter(|time| !time.is_empty() && options.builder.is_none());
+        .filter(|time| !time.is_empty() && !options.is_of_sdk());
 
     if matches!(origin, Origin::Option | Origin::Fallback)
         && let Some(metadata) = map_mut(&mut csv, "metadata")

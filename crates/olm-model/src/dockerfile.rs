@@ -269,10 +269,16 @@ pub enum Invalid<'t> {
     },
 }
 
-/// Returns the first instruction that cannot be built and where it is. What follows a here-document is not read, because its
-/// lines look like instructions.
+/// Returns the first instruction that cannot be built and where it is; `None` for a frontend that is not Docker's own, which may
+/// have other instructions.
 #[must_use]
 pub fn invalid(text: &str) -> Option<(Invalid<'_>, Position)> {
+    let mut directives = text.lines().map_while(|line| line.trim().strip_prefix('#')?.split_once('='));
+    if directives.any(|(name, image)| {
+        name.trim().eq_ignore_ascii_case("syntax") && !image.contains("docker/dockerfile")
+    }) {
+        return None;
+    }
     let mut cursor = Cursor { offset: 0, position: Position { line: 1, column: 1 } };
     let mut has_stage = false;
     for Instruction { name, rest } in instructions(text, escape(text)) {
@@ -288,9 +294,6 @@ pub fn invalid(text: &str) -> Option<(Invalid<'_>, Position)> {
         has_stage |= is("FROM");
         if !has_stage && !is("ARG") {
             return Some((Invalid::BeforeFrom(name), position));
-        }
-        if text[rest].contains("<<") {
-            return None;
         }
     }
     None
@@ -392,8 +395,10 @@ fn instructions(text: &str, escape: char) -> impl Iterator<Item = Instruction<'_
     std::iter::from_fn(move || {
         loop {
             let (start, first) = lines.next()?;
-            let indent = first.len() - first.trim_start().len();
-            let trimmed = first.trim();
+            // Docker skips a byte order mark.
+            let is_blank = |char: char| char.is_whitespace() || (start == 0 && char == '\u{feff}');
+            let indent = first.len() - first.trim_start_matches(is_blank).len();
+            let trimmed = first.trim_matches(is_blank);
             if trimmed.is_empty() || trimmed.starts_with('#') {
                 continue;
             }

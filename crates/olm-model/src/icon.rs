@@ -20,7 +20,7 @@ fn is_svg(data: &[u8]) -> bool {
     let text = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data).trim_ascii_start();
     let is_xml = [&b"<?xml"[..], b"<!--", b"<!DOCTYPE"].iter().any(|start| text.starts_with(start));
     let start = &text[..text.len().min(XML_START)];
-    text.starts_with(b"<svg") || (is_xml && start.windows(4).any(|window| window == b"<svg"))
+    text.starts_with(b"<svg") || (is_xml && start.windows(4).any(|window| matches!(window, b"<svg" | b":svg")))
 }
 
 #[cfg(test)]
@@ -37,6 +37,7 @@ mod tests {
             (b"RIFF\0\0\0\0WAVEfmt ", None),
             (b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- drawn --><svg/>", Some("image/svg+xml")),
             (b"  <svg/>", Some("image/svg+xml")),
+            (b"<?xml version='1.0'?><ns0:svg/>", Some("image/svg+xml")),
             (b"<html><svg/></html>", None),
             (b"", None),
         ] {

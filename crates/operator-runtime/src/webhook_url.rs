@@ -32,7 +32,8 @@ impl FromStr for WebhookUrl {
         let uri: Uri = text.parse().map_err(|_| InvalidWebhookUrl)?;
         let authority = uri.authority().ok_or(InvalidWebhookUrl)?;
         let port = authority.as_str().strip_prefix(authority.host()).ok_or(InvalidWebhookUrl)?;
-        let is_port = port.strip_prefix(':').is_none_or(|port| port.parse::<u16>().is_ok());
+        let is_port =
+            port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok());
         let is_plain = is_port && uri.path() == "/" && uri.query().is_none() && !text.contains('#');
         let host = authority.host().trim_matches(['[', ']']);
         if uri.scheme_str() != Some("https") || !is_plain || host.is_empty() {
@@ -75,6 +76,8 @@ mod tests {
             "https://a?b",
             "https://a#b",
             "https://u@a",
+            "https://a@a",
+            "https://a@a:5",
             "https://a:b",
         ] {
             assert_eq!(text.parse::<WebhookUrl>(), Err(InvalidWebhookUrl), "{text}");

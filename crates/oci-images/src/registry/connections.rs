@@ -10,7 +10,7 @@ use reqwest::{Client, Url};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::challenge::LoginChallenge;
-use crate::turns::{Turn, Turns};
+use crate::keyed_locks::{KeyedLock, KeyedLocks};
 
 /// The connections to registries, with what was found out about them. Clones share them.
 #[derive(Clone, Default)]
@@ -21,7 +21,7 @@ struct Shared {
     clients: Mutex<HashMap<Key, Client>>,
     /// By the address of a registry.
     logins: Mutex<HashMap<String, Arc<LoginLookup>>>,
-    uploads: Turns,
+    uploads: KeyedLocks,
 }
 
 /// The question whether a registry requires a login. It is asked once.
@@ -111,8 +111,8 @@ impl SharedConnections {
     }
 
     /// Waits until no other task sends the blob to the repository.
-    pub(crate) async fn upload_turn(&self, base: &Url, repository: &str, digest: &str) -> Turn {
-        self.0.uploads.take(format!("{base}{repository}@{digest}")).await
+    pub(crate) async fn upload_lock(&self, base: &Url, repository: &str, digest: &str) -> KeyedLock {
+        self.0.uploads.lock(format!("{base}{repository}@{digest}")).await
     }
 }
 

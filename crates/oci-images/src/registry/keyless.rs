@@ -23,7 +23,7 @@ use webpki::{EndEntityCert, KeyUsage};
 use super::der::Der;
 use super::file;
 use super::inclusion::Included;
-use super::timestamp::Token;
+use super::timestamp::{self, Token};
 use super::verifying_key::{KeyError, Problem, VerifyingKey};
 use crate::layout::sha256;
 use crate::plain::io_error;
@@ -44,14 +44,8 @@ const TIME_STAMPING: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x08];
 /// What precedes the point of an Ed25519 key in its SPKI form (RFC 8410).
 const SPKI_ED25519: &[u8] = &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 /// Maximum number of timestamps of a signature.
-const MAX_TIMESTAMPS: usize = 16;
-/// The algorithms of certificates and of signatures with their keys.
-const CERTIFICATE_ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] = [
-    webpki::ring::ECDSA_P256_SHA256,
-    webpki::ring::ECDSA_P256_SHA384,
-    webpki::ring::ECDSA_P384_SHA256,
-    webpki::ring::ECDSA_P384_SHA384,
-];
+const MAX_TIMESTAMPS: usize = 4;
+/// The algorithms of signatures with the keys of certificates.
 const SIGNATURE_ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] = [
     webpki::ring::ECDSA_P256_SHA256,
     webpki::ring::ECDSA_P384_SHA384,
@@ -278,7 +272,7 @@ impl Identity {
         self.verify_at(certificate, chain, signed, signature, entry.time)
     }
 
-    /// Verifies the same as [`verify`](Self::verify) with an entry of a log that promises and dates nothing (Rekor v2): the entry is
+    /// Verifies the same as [`verify`](Self::verify) with an entry of a Rekor v2 log, which neither promises inclusion nor records a time: the entry is
     /// proved to be included, and a timestamp says when the signature was made.
     pub(crate) fn verify_included(
         &self,
@@ -291,14 +285,16 @@ impl Identity {
     ) -> Result<(), Problem> {
         let problem = |reason: &str| Problem::Log(reason.to_owned());
         let id = hex(&entry.log);
-        let (mut signing, mut failed) = (None, "the log is not trusted");
+        let (mut signing, mut failed) = (Vec::new(), "the log is not trusted");
         for log in self.logs.iter().filter(|log| log.id == id) {
             match entry.verify_tree(|bytes, signature| log.key.verifies(bytes, signature)) {
-                Ok(()) => signing = Some(log),
+                Ok(()) => signing.push(log),
                 Err(reason) => failed = reason,
             }
         }
-        let log = signing.ok_or_else(|| problem(failed))?;
+        if signing.is_empty() {
+            return Err(problem(failed));
+        }
         entry.verify_body(certificate, signed, payload, signature).map_err(problem)?;
         if timestamps.is_empty() {
             return Err(Problem::NotTimestamped);
@@ -315,7 +311,7 @@ impl Identity {
             return Err(Problem::Timestamp(reason.to_owned()));
         }
         for time in times {
-            if !log.period.contains(time) {
+            if !signing.iter().any(|log| log.period.contains(time)) {
                 return Err(problem("the key of the log was not valid when the signature was made"));
             }
             self.verify_at(certificate, chain, signed, signature, time)?;
@@ -325,25 +321,27 @@ impl Identity {
 
     /// Returns the time that a trusted authority signed for a signature.
     fn time_of(&self, timestamp: &[u8], signature: &[u8]) -> Result<i64, &'static str> {
-        let token = Token::parse(timestamp).ok_or("it is not a timestamp as in RFC 3161")?;
+        let token = Token::parse(timestamp).ok_or("it is not an RFC 3161 timestamp")?;
         if !token.is_about(signature) {
-            return Err("it is about another signature");
+            return Err("it is for another signature");
         }
         let time = u64::try_from(token.time).map_err(|_| "its time is before 1970")?;
         let now = UnixTime::since_unix_epoch(Duration::from_secs(time));
-        let mut found = "its authority is not trusted";
+        let mut found = "its timestamp authority is not trusted";
         for authority in &self.timestamp_authorities {
             // Authorities may omit their certificate from timestamps, and trusted roots contain it then.
             let signers = authority.intermediates.iter().chain(&token.certificates);
-            let signer = signers.filter_map(|signer| EndEntityCert::try_from(signer).ok()).find(|signer| {
-                let authorities = [authority];
-                token.is_signed_by(signer)
-                    && issued_by_any(signer, &token.certificates, &authorities, now, TIME_STAMPING).is_ok()
+            // The path of one certificate is searched: a registry may send many with the same key.
+            let signer = signers
+                .filter_map(|signer| EndEntityCert::try_from(signer).ok())
+                .find(|signer| token.is_signed_by(signer));
+            let is_issued = signer.is_some_and(|signer| {
+                issued_by_any(&signer, &token.certificates, &[authority], now, TIME_STAMPING).is_ok()
             });
-            match signer {
-                Some(_) if authority.period.contains(token.time) => return Ok(token.time),
-                Some(_) => found = "its authority was not valid at that time",
-                None => {}
+            match (is_issued, authority.period.contains(token.time)) {
+                (true, true) => return Ok(token.time),
+                (true, false) => found = "its authority was not valid at that time",
+                (false, _) => {}
             }
         }
         Err(found)
@@ -449,7 +447,8 @@ impl Identity {
     }
 }
 
-/// Verifies that one of the authorities issued a certificate, which was valid at this time.
+/// Verifies that one of the authorities issued a certificate, which was valid at this time. Intermediate certificates must have the
+/// extended key usage, too.
 fn issued_by_any(
     certificate: &EndEntityCert<'_>,
     chain: &[CertificateDer<'_>],
@@ -464,7 +463,7 @@ fn issued_by_any(
         let intermediates: Vec<CertificateDer<'_>> = intermediates.iter().chain(chain).cloned().collect();
         let usage = KeyUsage::required(usage);
         let verified = certificate.verify_for_usage(
-            &CERTIFICATE_ALGORITHMS,
+            &timestamp::ALGORITHMS,
             &anchors,
             &intermediates,
             time,

@@ -107,7 +107,7 @@ impl Repository {
     ) -> Result<BlobOutcome, Error> {
         let what = format!("the blob {}", blob.digest());
         // Images that are sent beside this one may have the same blob.
-        let _turn = self.session.upload_turn(blob.digest().as_ref()).await;
+        let _lock = self.session.upload_lock(blob.digest().as_ref()).await;
         let present = self.has_blob(blob).await;
         if present.map_err(|failure| self.session.error(failure, "look up", &what))? {
             return Ok(BlobOutcome::Present);

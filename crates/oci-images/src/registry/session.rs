@@ -25,7 +25,7 @@ use crate::blocking::blocking;
 use crate::plain::{Cause, CauseKind};
 use crate::reference::Reference;
 use crate::secrets::Secrets;
-use crate::turns::Turn;
+use crate::keyed_locks::KeyedLock;
 
 /// Maximum size of a token server's response, in bytes.
 const MAX_TOKEN_RESPONSE: u64 = 64 << 10;
@@ -165,8 +165,8 @@ impl Session {
     }
 
     /// Waits until no other task sends the blob to the repository.
-    pub(crate) async fn upload_turn(&self, digest: &str) -> Turn {
-        self.connections.upload_turn(self.http.policy.registry(), &self.repository, digest).await
+    pub(crate) async fn upload_lock(&self, digest: &str) -> KeyedLock {
+        self.connections.upload_lock(self.http.policy.registry(), &self.repository, digest).await
     }
 
     /// Returns the counter of attempts for one request.

@@ -29,6 +29,7 @@ use super::referrers::Referrer;
 use super::secretbox;
 use super::sigstore_bundle::{self, ARTIFACT_TYPE};
 use super::verifying_key::{self, KeyError, Problem, Verified, Verifier, VerifyingKey};
+use crate::blocking::blocking;
 use crate::layout::{self, Artifact, Blob, DOCUMENT_LIMIT, document, is_image_config};
 
 /// The media type of a signed document.
@@ -284,7 +285,10 @@ impl Repository {
         let bundles = referrers.iter().filter(|referrer| referrer.artifact_type.starts_with(ARTIFACT_TYPE));
         check_count(bundles.clone().count(), self)?;
         for bundle in bundles {
-            if let Some(outcome) = sigstore_bundle::verify(&self.bundle(bundle).await?, verifier, digest) {
+            let (bytes, verifier, digest) = (self.bundle(bundle).await?, verifier.clone(), digest.clone());
+            // The search for the path of a certificate takes time.
+            let verified = blocking(move || sigstore_bundle::verify(&bytes, &verifier, &digest)).await;
+            if let Some(outcome) = verified {
                 found.add(outcome);
             }
         }

@@ -10,7 +10,7 @@ use webpki::EndEntityCert;
 use super::der::Der;
 
 /// Maximum number of certificates in a timestamp.
-const MAX_CERTIFICATES: usize = 16;
+const MAX_CERTIFICATES: usize = 8;
 /// The types of what is signed, and of what is enclosed in it.
 const SIGNED_DATA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02];
 const TST_INFO: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x10, 0x01, 0x04];
@@ -23,8 +23,8 @@ const DIGESTS: [(&[u8], &Algorithm); 3] = [
     (&[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x02], &digest::SHA384),
     (&[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x03], &digest::SHA512),
 ];
-/// The algorithms of signatures.
-const ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 7] = [
+/// The algorithms with which authorities sign certificates and timestamps.
+pub(super) const ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 7] = [
     webpki::ring::ECDSA_P256_SHA256,
     webpki::ring::ECDSA_P256_SHA384,
     webpki::ring::ECDSA_P384_SHA256,

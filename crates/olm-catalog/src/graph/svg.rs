@@ -98,20 +98,20 @@ pub(crate) fn part_without_style(
 ) -> Result<(String, Range<usize>, usize), DrawError> {
     let layout = layout(linked)?;
     let total = layout.rows.len();
-    let mut entries = limits.entries;
-    let (mut part, mut rows) = layout.part(from, entries);
+    let mut entries;
+    let (mut part, mut rows) = layout.part(from, limits.entries);
     loop {
         let drawing = Canvas::new(&part).draw(None);
         if drawing.len() <= limits.bytes {
             return Ok((drawing, rows, total));
         }
-        if let [row] = part.rows.as_slice() {
-            return Err(DrawError::TooLong {
-                bundle: shortened(row.name, MAX_LABEL).into_owned(),
-                max: limits.bytes,
-            });
+        if part.rows.len() < 2 {
+            let name = part.rows.first().map_or(linked.package.name.as_str(), |row| row.name);
+            let bundle = shortened(name, MAX_LABEL).into_owned();
+            return Err(DrawError::TooLong { bundle, max: limits.bytes });
         }
-        entries /= 2;
+        let drawn: usize = part.lanes.iter().map(|lane| lane.nodes.len()).sum();
+        entries = drawn / 2;
         let shorter;
         (part, shorter) = part.part(0, entries);
         rows.end = rows.start + shorter.len();

@@ -172,7 +172,19 @@ impl Decoder<'_> {
 
     /// Reports a document that is likely to belong to no catalog; `help` is what to do about it.
     fn foreign(&mut self, rule: &Rule, root: Value<'_>, message: &str, help: &'static str) {
-        let finding = self.place(root.position()).finding(rule, "", message);
+        self.report_with_help(rule, root.position(), "", message, help);
+    }
+
+    /// Reports what has a help of its own.
+    fn report_with_help(
+        &mut self,
+        rule: &Rule,
+        position: Position,
+        path: &str,
+        message: impl Into<String>,
+        help: &'static str,
+    ) {
+        let finding = self.place(position).finding(rule, path, message);
         self.findings.push(Finding { help: help.into(), ..finding });
     }
 
@@ -185,8 +197,7 @@ impl Decoder<'_> {
         let at = field(root, "schema").unwrap_or(root).position();
         let message = format!("unknown schema `{schema}`, which OLM does not read{meant}");
         if TEMPLATES.contains(&schema) {
-            let finding = self.place(at).finding(&catalog::CATALOG_SCHEMA_UNKNOWN, "schema", message);
-            self.findings.push(Finding { help: TEMPLATE.into(), ..finding });
+            self.report_with_help(&catalog::CATALOG_SCHEMA_UNKNOWN, at, "schema", message, TEMPLATE);
             return;
         }
         self.report_with(&catalog::CATALOG_SCHEMA_UNKNOWN, at, "schema", message, fix);
@@ -226,12 +237,12 @@ impl Decoder<'_> {
                 true
             }
             Err(mismatch) => {
-                let is_entry = mismatch.path.starts_with("entries[") && mismatch.path.ends_with(']');
+                let is_entry = string(root, "schema") == "olm.channel"
+                    && mismatch.path.starts_with("entries[")
+                    && mismatch.path.ends_with(']');
                 if is_entry && mismatch.message.starts_with("expected a map, found a string") {
-                    let place = self.place(mismatch.position);
                     let rule = &catalog::CATALOG_FIELD_INVALID;
-                    let finding = place.finding(rule, &mismatch.path, mismatch.message);
-                    self.findings.push(Finding { help: ENTRY.into(), ..finding });
+                    self.report_with_help(rule, mismatch.position, &mismatch.path, mismatch.message, ENTRY);
                 } else {
                     self.mismatch(&catalog::CATALOG_FIELD_INVALID, mismatch);
                 }

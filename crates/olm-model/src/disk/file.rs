@@ -46,6 +46,24 @@ pub(crate) fn open_in_project(path: &Path) -> Result<(File, Metadata), Unreadabl
     }
 }
 
+/// Reads a file that the file `named_in` of a project names: `name` is relative to it. As [`read_in_project`], but a file outside of
+/// the project is an error, because the text that names it may come from a pull request. Without a git repository, the project is the
+/// directory of `named_in`, or the current one if that is above it.
+///
+/// # Errors
+/// As for [`read`], and [`Unreadable::LeavesDirectory`].
+pub fn read_named(named_in: &Path, name: &Path, limit: u64) -> Result<Vec<u8>, Unreadable> {
+    let current = std::env::current_dir()?;
+    let named_in = normalized(&current.join(named_in));
+    let directory = named_in.parent().unwrap_or(&current);
+    let repository = directory.ancestors().find(|directory| directory.join(".git").exists());
+    let root = repository.unwrap_or(if directory.starts_with(&current) { &current } else { directory });
+    match normalized(&directory.join(name)).strip_prefix(root) {
+        Ok(name) => Directory::open(root)?.read(name, limit),
+        Err(_) => Err(Unreadable::LeavesDirectory),
+    }
+}
+
 /// Reads the file `name` of the directory `root`: as [`Directory::read`]. If `root` is a file, it is read itself.
 ///
 /// # Errors

@@ -35,7 +35,12 @@ fn help(object: &Object<'_>, error: &DecodeError) -> Option<&'static str> {
     let (expected, found) = error.message.split_once(", found ")?;
     match (expected, found) {
         ("expected a list" | "expected a map", _) => {
-            let path = error.path.split_once('[').map_or(error.path.as_str(), |(list, _)| list);
+            // An item of a list has the shape that the list has; a field of an item has its own.
+            let is_item = |rest: &str| rest.strip_suffix(']').is_some_and(|index| !index.contains(']'));
+            let path = match error.path.split_once('[') {
+                Some((list, rest)) if is_item(rest) => list,
+                _ => error.path.as_str(),
+            };
             let shape = SHAPES.iter().find(|(field, _)| *field == path).map(|(_, shape)| *shape);
             let is_list = expected == "expected a list";
             shape.or_else(|| is_list.then_some("write the field as a list, with `- ` before each item"))

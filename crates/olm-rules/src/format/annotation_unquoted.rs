@@ -1,13 +1,13 @@
 use crate::prelude::*;
-use kube_yaml::{Scalar, Value, resolve};
+use kube_yaml::{Scalar, Value, resolve, single_text};
 
 pub(crate) static RULE: Rule = Rule {
     id: "annotation-unquoted",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "An annotation in `metadata/annotations.yaml` is a number or a boolean, and its string is another than the one that is written: `4.20` is `4.2`, and `on` is `true`.",
+    what: "An annotation in `metadata/annotations.yaml` is an unquoted number or boolean that other tools read as a different string: `4.20` becomes `4.2`, and `on` becomes `true`.",
     impacts: &[Impact::Specific(
-        "operator-sdk, opm and the pipelines of catalogs read another channel or version than the one that is written.",
+        "operator-sdk, opm and catalog pipelines read a different value, such as another channel.",
     )],
     help: "quote the value",
     sources: &[
@@ -35,8 +35,8 @@ fn read(value: Value<'_>) -> Option<String> {
     match resolve(value.text()) {
         Scalar::Bool(value) => Some(value.to_string()),
         Scalar::Int(value) => Some(value.to_string()),
-        #[expect(clippy::cast_possible_truncation, reason = "the decoder formats 32 bits")]
-        Scalar::Float(value) => Some((value as f32).to_string()),
+        Scalar::UInt(value) => Some(value.to_string()),
+        Scalar::Float(value) => Some(single_text(value)),
         _ => None,
     }
 }

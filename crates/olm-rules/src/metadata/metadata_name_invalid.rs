@@ -38,12 +38,8 @@ fn check(metadata: &Metadata<'_>, errors: &mut ErrorReporter<'_, '_>) {
         let verdict = validate(metadata, &names::prefix(prefix), errors);
         errors.check(&path.field("generateName"), verdict);
     }
-    // A list has no name, and unsupported-kind reports it.
-    if metadata.object.kind() == "List" {
-        return;
-    }
-    // csv-name-invalid validates the name of a CSV.
-    if metadata.object.kind() == "ClusterServiceVersion" {
+    // unsupported-kind reports a list, which has no name; csv-name-invalid validates the name of a CSV.
+    if matches!(metadata.object.kind(), "List" | "ClusterServiceVersion") {
         return;
     }
     let path = path.field("name");

@@ -255,9 +255,12 @@ pub enum CertificateStorage {
 impl CertificateStorage {
     /// Returns whether an object refers to the webhooks that have this certificate.
     fn serves(&self, found: &DynamicObject) -> bool {
-        let Self::Memory { url } = self else { return true };
-        let prefix = format!("{url}/");
-        let is_here = |client: &Value| client["url"].as_str().is_some_and(|at| at.starts_with(&prefix));
+        let is_here = |client: &Value| match self {
+            Self::Secret { .. } => client["url"].is_null(),
+            Self::Memory { url } => {
+                client["url"].as_str().is_some_and(|at| at.starts_with(&format!("{url}/")))
+            }
+        };
         match found.data["webhooks"].as_array() {
             Some(webhooks) => webhooks.iter().all(|webhook| is_here(&webhook["clientConfig"])),
             None => is_here(&found.data["spec"]["conversion"]["webhook"]["clientConfig"]),
@@ -304,14 +307,14 @@ enum CertificateOutcome {
 }
 
 impl CertificateManager {
-    /// Serves with the certificate of the Secret; never returns.
+    /// Serves with the stored certificate, or with one that is kept in memory; never returns.
     pub async fn run(self, ready: watch::Sender<bool>) {
         let secrets = match &self.storage {
             CertificateStorage::Secret { namespace } => {
                 let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
                 follow(secrets, &self.identity.secret(), "Secret".to_owned()).left_stream()
             }
-            // There is none, and none will come.
+            // In memory there is no Secret to watch.
             CertificateStorage::Memory { .. } => stream::iter([None]).chain(stream::pending()).right_stream(),
         };
         let mut secrets = pin!(secrets);
@@ -444,7 +447,14 @@ impl CertificateManager {
         found: Option<&DynamicObject>,
         bundle: &Value,
     ) -> Result<Option<DynamicObject>, Error> {
-        let found = found.filter(|found| self.storage.serves(found));
+        let (found, other) = match found {
+            Some(found) if !self.storage.serves(found) => (None, Some(found)),
+            found => (found, None),
+        };
+        if let (CertificateStorage::Memory { url }, Some(_)) = (&self.storage, other) {
+            let (kind, name) = (&target.resource.kind, &target.name);
+            tracing::warn!(%kind, %name, %url, "not called at --webhook-url; install the CRDs with the same --webhook-url");
+        }
         let Some(mut body) = found.and_then(|found| WebhookTarget::missing(found, bundle)) else {
             return Ok(None);
         };
@@ -592,6 +602,21 @@ mod tests {
             });
             waited.await.unwrap_or_else(|_| panic!("{what}: {:#?}", self.api.calls()));
         }
+    }
+
+    #[test]
+    fn manager_serves_only_what_refers_to_it() {
+        let url: WebhookUrl = "https://192.0.2.1:9443".parse().unwrap();
+        let crd = |client: Value| -> DynamicObject {
+            let conversion = json!({ "webhook": { "clientConfig": client } });
+            serde_json::from_value(json!({ "metadata": {}, "spec": { "conversion": conversion } })).unwrap()
+        };
+        let (at_url, at_service) =
+            (crd(json!({ "url": "https://192.0.2.1:9443/convert" })), crd(json!({ "service": {} })));
+        let secret = CertificateStorage::Secret { namespace: "ns".into() };
+        let memory = CertificateStorage::Memory { url };
+        let served = [&secret, &memory].map(|one| [one.serves(&at_url), one.serves(&at_service)]);
+        assert_eq!(served, [[false, true], [true, false]]);
     }
 
     #[test]

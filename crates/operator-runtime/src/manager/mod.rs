@@ -269,7 +269,8 @@ impl Manager {
         let instance = instance(&options);
         metrics.leads(false);
 
-        let with_webhooks = options.enable_webhooks && !operator.webhooks.is_empty();
+        let is_asked = options.enable_webhooks || options.webhook_url.is_some();
+        let with_webhooks = is_asked && !operator.webhooks.is_empty();
         let (certified, is_certified) = watch::channel(!with_webhooks);
         let (lead, leads) = watch::channel(false);
         let (stop, stopped) = watch::channel(false);
@@ -510,18 +511,18 @@ async fn start_webhooks(
     let listener = bind(&options.webhook_bind_address).await?;
     let certificate = Certificate::default();
     let directory = &options.webhook_cert_path;
-    let (names, storage) = match (&options.webhook_url, namespace) {
+    let issued = match (&options.webhook_url, namespace) {
         (Some(url), _) => {
-            (vec![url.host().to_owned()], Some(CertificateStorage::Memory { url: url.clone() }))
+            Some((vec![url.host().to_owned()], CertificateStorage::Memory { url: url.clone() }))
         }
-        (None, _) if directory.join("tls.crt").exists() => (Vec::new(), None),
-        (None, Some(namespace)) => (
+        (None, _) if directory.join("tls.crt").exists() => None,
+        (None, Some(namespace)) => Some((
             service_names(&operator.identity, names::WEBHOOK_SERVICE, Some(namespace)),
-            Some(CertificateStorage::Secret { namespace: namespace.to_owned() }),
-        ),
+            CertificateStorage::Secret { namespace: namespace.to_owned() },
+        )),
         (None, None) => return Err(Error::NoCertificate { directory: directory.clone() }),
     };
-    if let Some(storage) = storage {
+    if let Some((names, storage)) = issued {
         let targets = operator.configurations().into_iter();
         let manager = CertificateManager {
             client: client.clone(),

@@ -11,17 +11,15 @@ use super::files;
 pub(crate) fn read(path: &Path) -> Result<String> {
     let invalid = |path: &Path| format!("{} is not valid UTF-8", path.display());
     let text = String::from_utf8(files::required(path, "description")?).with_context(|| invalid(path))?;
-    let directory = path.parent().unwrap_or(Path::new(""));
     let mut description = String::with_capacity(text.len());
     let mut lines = text.split_inclusive('\n').zip(1..);
     while let Some((line, number)) = lines.next() {
         description.push_str(line);
         let Some(fence) = Fence::parse(line) else { continue };
         if let Some((language, file)) = &fence.file {
-            let file = directory.join(file);
-            let contents = files::required(&file, "file of a code block")
-                .with_context(|| format!("{}:{number}", path.display()))?;
-            let contents = String::from_utf8(contents).with_context(|| invalid(&file))?;
+            let contents = files::named(path, Path::new(file))
+                .with_context(|| format!("{}:{number}: invalid code block", path.display()))?;
+            let contents = String::from_utf8(contents).with_context(|| invalid(Path::new(file)))?;
             description.truncate(description.len() - line.len());
             description.extend([fence.ticks, language, "\n"]);
             let body = contents.lines().skip_while(|line| line.starts_with('#') || line.trim().is_empty());
@@ -29,7 +27,11 @@ pub(crate) fn read(path: &Path) -> Result<String> {
         }
         loop {
             let Some((line, _)) = lines.next() else {
-                bail!("{}:{number}: the code block has no end", path.display());
+                if fence.file.is_none() {
+                    // It ends with the text.
+                    return Ok(description);
+                }
+                bail!("{}:{number}: unclosed code block", path.display());
             };
             let ends = line.trim().starts_with(fence.ticks) && line.trim().trim_matches('`').is_empty();
             if ends || fence.file.is_none() {
@@ -69,6 +71,7 @@ mod tests {
 
     fn description(text: &str) -> Result<String> {
         let project = tempfile::tempdir().unwrap();
+        fs::create_dir(project.path().join(".git")).unwrap();
         let write = |name: &str, text: &str| {
             let path = project.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -90,11 +93,21 @@ mod tests {
     }
 
     #[test]
+    fn file_outside_of_the_project_is_not_read() {
+        for path in ["/etc/hostname", "../../../../../../../etc/hostname"] {
+            let error = format!("{:#}", description(&format!("```yaml file={path}\n```\n")).unwrap_err());
+            assert!(error.contains("description.md:1: invalid code block: failed to read "), "{error}");
+            assert!(error.contains("outside"), "{error}");
+        }
+        assert_eq!(description("Digs.\n```sh\nmake").unwrap(), "Digs.\n```sh\nmake", "it ends with the text");
+    }
+
+    #[test]
     fn code_block_without_its_file_or_its_end_is_an_error_with_its_line() {
         let error = format!("{:#}", description("\n```yaml file=none.yaml\n```\n").unwrap_err());
-        assert!(error.contains("description.md:2: failed to read the file of a code block: "), "{error}");
-        assert!(error.ends_with("none.yaml does not exist"), "{error}");
+        assert!(error.contains("description.md:2: invalid code block: failed to read "), "{error}");
+        assert!(error.contains("none.yaml: No such file"), "{error}");
         let error = description("```yaml file=../config/samples/lake.yaml\n").unwrap_err().to_string();
-        assert!(error.ends_with("description.md:1: the code block has no end"), "{error}");
+        assert!(error.ends_with("description.md:1: unclosed code block"), "{error}");
     }
 }

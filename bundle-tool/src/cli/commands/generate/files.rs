@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use atomic_files::Expected;
 
-use kube_yaml::Tree;
+use kube_yaml::{Position, Tree};
 use olm_model::disk;
 use olm_model::read::{MAX_FILE_SIZE, Unreadable};
 
@@ -29,18 +29,26 @@ pub(crate) fn required(path: &Path, purpose: &str) -> Result<Vec<u8>> {
     bytes(path)?.with_context(|| format!("failed to read the {purpose}: {} does not exist", path.display()))
 }
 
+/// Reads a file that the file `named_in` names relative to itself, and that must exist in the same project.
+pub(crate) fn named(named_in: &Path, path: &Path) -> Result<Vec<u8>> {
+    let shown = named_in.parent().unwrap_or(Path::new("")).join(path);
+    disk::file::read_named(named_in, path, MAX_FILE_SIZE)
+        .with_context(|| format!("failed to read {}", shown.display()))
+}
+
 /// Reads a text file. Returns `None` if it does not exist.
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>> {
     let text = bytes(path)?.map(String::from_utf8).transpose();
     text.with_context(|| format!("{} is not valid UTF-8", path.display()))
 }
 
-/// Reads a YAML file with one document. Returns nothing if it does not exist or is empty.
+/// Reads a YAML file with one document. Returns `None` if it does not exist or is empty.
 pub(crate) fn document(path: &Path) -> Result<Option<(String, Tree)>> {
     let Some(text) = read_text(path)? else { return Ok(None) };
     let parsed = kube_yaml::parse(text.as_bytes());
     if let Some(error) = parsed.error {
-        bail!("{} is not valid YAML: {error}", path.display());
+        let Position { line, column } = error.position;
+        bail!("{}:{line}:{column}: invalid YAML: {}", path.display(), error.with_help());
     }
     if parsed.documents.len() > 1 {
         bail!("{}: expected one YAML document, found {}", path.display(), parsed.documents.len());

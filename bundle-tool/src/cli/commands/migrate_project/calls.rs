@@ -315,8 +315,8 @@ impl Context<'_> {
                     Outcome::Adapter("a variable contains flags before the command".to_owned())
                 } else if !self.is_continuous(call, &line) {
                     Outcome::Adapter("a redirection separates the words of the command".to_owned())
-                } else if line.command == GENERATE_BUNDLE && appends_to_bundle(&self.files[call.file].text) {
-                    let reason = "the file appends to annotations.yaml or bundle.Dockerfile, or edits them with `sed`, and `generate bundle` keeps the changes";
+                } else if line.command == GENERATE_BUNDLE && self.files[call.file].edits_bundle {
+                    let reason = "`generate bundle` keeps edits to annotations.yaml and bundle.Dockerfile, so what this file appends or changes with `sed` would accumulate";
                     Outcome::Adapter(reason.to_owned())
                 } else {
                     Outcome::Native(line)
@@ -380,23 +380,6 @@ fn is_space(text: &str) -> bool {
 
 fn is_space_char(char: char) -> bool {
     char.is_whitespace() || char == '\\'
-}
-
-/// Returns whether a script or a recipe appends to the metadata or the Dockerfile of a bundle after it was generated, or edits them
-/// with `sed`. operator-sdk generates these files again from nothing; the native command keeps what they contain, so the lines would
-/// accumulate.
-fn appends_to_bundle(text: &str) -> bool {
-    let is_of_bundle = |target: &str| {
-        target.contains("annotations.yaml") || target.contains("bundle") && target.contains("Dockerfile")
-    };
-    let joined = text.replace("\\\n", " ");
-    joined.lines().any(|line| {
-        let appended = line.split_once(">>").or_else(|| line.split_once("tee -a"));
-        let edited = line.split_once("sed ").filter(|(_, rest)| {
-            rest.split_whitespace().any(|word| word.starts_with("-i") || word.starts_with("--in-place"))
-        });
-        [appended, edited].into_iter().flatten().any(|(_, target)| is_of_bundle(target))
-    })
 }
 
 /// Returns whether a word assigns a variable.

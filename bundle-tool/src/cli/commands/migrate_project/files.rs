@@ -42,6 +42,8 @@ pub(super) struct File {
     pub(super) path: String,
     pub(super) kind: Kind,
     pub(super) text: String,
+    /// Whether it changes the metadata or the Dockerfile of a bundle after it was generated.
+    pub(super) edits_bundle: bool,
     /// The positions of its line breaks.
     breaks: Vec<usize>,
 }
@@ -49,13 +51,30 @@ pub(super) struct File {
 impl File {
     pub(super) fn new(path: String, kind: Kind, text: String) -> Self {
         let breaks = text.match_indices('\n').map(|(at, _)| at).collect();
-        Self { path, kind, text, breaks }
+        Self { path, kind, edits_bundle: edits_bundle(&text), text, breaks }
     }
 
     /// Returns the line of a position, from 1.
     pub(super) fn line(&self, at: usize) -> usize {
         self.breaks.partition_point(|line_break| *line_break < at) + 1
     }
+}
+
+/// Returns whether a script or a recipe appends to the metadata or the Dockerfile of a bundle after it was generated, or edits them
+/// with `sed`. operator-sdk generates these files again from nothing; the native command keeps what they contain, so the lines would
+/// accumulate.
+fn edits_bundle(text: &str) -> bool {
+    let is_of_bundle = |target: &str| {
+        target.contains("annotations.yaml") || target.contains("bundle") && target.contains("Dockerfile")
+    };
+    let joined = text.replace("\\\n", " ");
+    joined.lines().any(|line| {
+        let appended = line.split_once(">>").or_else(|| line.split_once("tee -a"));
+        let edited = line.split_once("sed ").filter(|(_, rest)| {
+            rest.split_whitespace().any(|word| word.starts_with("-i") || word.starts_with("--in-place"))
+        });
+        [appended, edited].into_iter().flatten().any(|(_, target)| is_of_bundle(target))
+    })
 }
 
 /// The files of a project.

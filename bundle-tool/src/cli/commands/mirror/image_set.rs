@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use oci_images::registry::Repository;
-use regex::{Regex, RegexSet, RegexSetBuilder};
+use regex::{RegexBuilder, RegexSet, RegexSetBuilder};
 use serde_json::Value as Json;
 
 use super::images::Wanted;
@@ -82,7 +82,7 @@ impl ImageSet {
     fn parse(bytes: &[u8]) -> Result<Self> {
         let parsed = kube_yaml::parse(bytes);
         if let Some(error) = parsed.error {
-            return Err(error.into());
+            bail!("{}:{}: {}", error.position.line, error.position.column, error.with_help());
         }
         let [document] = parsed.documents.as_slice() else {
             bail!("expected one ImageSetConfiguration, found {} documents", parsed.documents.len())
@@ -269,11 +269,14 @@ fn blocked(patterns: &[&str]) -> Result<RegexSet> {
     if let Ok(blocked) = RegexSetBuilder::new(patterns).size_limit(MAX_PATTERNS).build() {
         return Ok(blocked);
     }
-    if let Some(index) = patterns.iter().position(|pattern| Regex::new(pattern).is_err()) {
+    let is_invalid = |pattern: &&str| {
+        matches!(RegexBuilder::new(pattern).size_limit(1).build(), Err(regex::Error::Syntax(_)))
+    };
+    if let Some(index) = patterns.iter().position(is_invalid) {
         let pattern = excerpt(patterns[index]);
         bail!("mirror.blockedImages[{index}].name: invalid regular expression `{pattern}`");
     }
-    bail!("mirror.blockedImages: the regular expressions are too large")
+    bail!("mirror.blockedImages: the regular expressions exceed the limit of {MAX_PATTERNS} bytes")
 }
 
 /// Returns the items of a list of maps; none if the field is missing.

@@ -304,6 +304,10 @@ impl Mirror {
                 next += 1;
             }
         }
+        // Images that were copied before an earlier one, which is not awaited any more.
+        for (index, _) in waiting.into_iter().filter(|(_, is_copied)| *is_copied) {
+            listing.add(&Entry { planned: &planned[index], outcome: Outcome::Copied })?;
+        }
         listing.finish(&Summary::Copied)?;
         stopped.map_or(Ok(failed), Err)
     }
@@ -332,7 +336,8 @@ impl Mirror {
         while let Some((planned, measured)) = measured.next().await {
             let measured = match measured {
                 Ok(measured) => measured,
-                Err(error) if self.strict => return Err(error),
+                // No time is left for the other images, either.
+                Err(error) if self.strict || is_expired(&error) => return Err(error),
                 Err(error) => {
                     problems.push(error);
                     continue;

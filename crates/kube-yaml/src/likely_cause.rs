@@ -1,9 +1,10 @@
-//! What usually makes a text invalid: merge conflicts, tabs, templates, missing quotes, other encodings. A parser reports what it
+//! The likely cause of invalid YAML: merge conflicts, tabs, templates, missing quotes, other encodings. A parser reports what it
 //! expected instead, often on a later line.
 
 use memchr::memmem;
 
 use crate::libyaml::BYTE_ORDER_MARK;
+use crate::tree_builder::MAX_DEPTH;
 use crate::{Position, SyntaxError};
 
 /// How many lines before the place of an error are searched for its cause.
@@ -11,21 +12,21 @@ const NEAR: usize = 3;
 
 /// What to do about white space that is neither a space nor a line break.
 const SPACES: &str =
-    "replace the character with a space: text from web pages and word processors contains it";
+    "replace the character with a space; text copied from web pages and word processors often contains it";
 
 /// What to do about a value that is read as the syntax that it begins with or contains.
 const QUOTE: &str = "quote the value";
 
-/// The line and the column of an accident, both from zero on.
+/// The line and the column of a cause, both from zero on.
 type Place = (usize, usize);
 
-struct Accident {
+struct LikelyCause {
     place: Option<Place>,
     message: String,
     help: &'static str,
 }
 
-impl Accident {
+impl LikelyCause {
     fn at(line: usize, column: usize, message: impl Into<String>, help: &'static str) -> Self {
         Self { place: Some((line, column)), message: message.into(), help }
     }
@@ -38,17 +39,17 @@ impl Accident {
 /// Replaces what the parser expected with what usually causes such an error, and adds what to do about it. Takes time in
 /// proportion to the text.
 pub(crate) fn explain(text: &[u8], error: SyntaxError) -> SyntaxError {
-    let Some(accident) = find(text, &error) else { return error };
+    let Some(cause) = find(text, &error) else { return error };
     let number = |zero_based: usize| u32::try_from(zero_based + 1).unwrap_or(u32::MAX);
-    let position = accident
+    let position = cause
         .place
         .map_or(error.position, |(line, column)| Position { line: number(line), column: number(column) });
-    SyntaxError { message: accident.message, position, help: Some(accident.help) }
+    SyntaxError { message: cause.message, position, help: Some(cause.help) }
 }
 
-fn find(text: &[u8], error: &SyntaxError) -> Option<Accident> {
-    if let Some(accident) = encoding(text, error).or_else(|| conflict(text)) {
-        return Some(accident);
+fn find(text: &[u8], error: &SyntaxError) -> Option<LikelyCause> {
+    if let Some(cause) = encoding(text, error).or_else(|| conflict(text)) {
+        return Some(cause);
     }
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let message = error.message.as_str();
@@ -59,7 +60,7 @@ fn find(text: &[u8], error: &SyntaxError) -> Option<Accident> {
             b'[' => ('[', "add the missing `]`"),
             _ => ('{', "add the missing `}`"),
         };
-        return Some(Accident::at(line, column, format!("`{open}` is never closed"), help));
+        return Some(LikelyCause::at(line, column, format!("`{open}` is never closed"), help));
     }
     let last = usize::try_from(error.position.line).unwrap_or(usize::MAX);
     let mut near = std::collections::VecDeque::with_capacity(NEAR);
@@ -70,12 +71,13 @@ fn find(text: &[u8], error: &SyntaxError) -> Option<Accident> {
         near.push_front(line);
     }
     let near = near.make_contiguous();
-    let causes = indentation(near).or_else(|| template(near)).or_else(|| white_space(near));
-    causes.or_else(|| quotes(near, error)).or_else(|| directive(text, error))
+    // What the parser names, before what lines nearby suggest.
+    let causes = quotes(near, error).or_else(|| indentation(near)).or_else(|| template(near));
+    causes.or_else(|| white_space(near)).or_else(|| directive(text, error))
 }
 
 /// Returns the encoding of a text that is not in UTF-8, as far as it can be known.
-fn encoding(text: &[u8], error: &SyntaxError) -> Option<Accident> {
+fn encoding(text: &[u8], error: &SyntaxError) -> Option<LikelyCause> {
     let start = &text[..text.len().min(4)];
     let (name, help) = match start {
         [0xff, 0xfe, 0, 0] | [0, 0, 0xfe, 0xff] => {
@@ -86,14 +88,14 @@ fn encoding(text: &[u8], error: &SyntaxError) -> Option<Accident> {
         [_, 0, ..] => ("UTF-16", "save the file in UTF-8, for example with `iconv -f UTF-16LE -t UTF-8`"),
         _ if error.message.starts_with("invalid UTF-8") => {
             let help = "save the file in UTF-8, for example with `iconv -f WINDOWS-1252 -t UTF-8`";
-            return Some(Accident::here(error.message.clone(), help));
+            return Some(LikelyCause::here(error.message.clone(), help));
         }
         _ => return None,
     };
-    Some(Accident::at(0, 0, format!("the text is encoded in {name}: must be UTF-8"), help))
+    Some(LikelyCause::at(0, 0, format!("the text is encoded in {name}: must be UTF-8"), help))
 }
 
-fn conflict(text: &[u8]) -> Option<Accident> {
+fn conflict(text: &[u8]) -> Option<LikelyCause> {
     let is_conflict = |line: &[u8]| {
         let line = line.trim_ascii_end();
         let marker =
@@ -102,11 +104,11 @@ fn conflict(text: &[u8]) -> Option<Accident> {
     };
     let (line, _) = text.split(|byte| *byte == b'\n').enumerate().find(|(_, line)| is_conflict(line))?;
     let help = "resolve the conflict, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`";
-    Some(Accident::at(line, 0, "unresolved merge conflict", help))
+    Some(LikelyCause::at(line, 0, "unresolved merge conflict", help))
 }
 
 /// Finds white space in the indentation that is no space. `near` are lines before the error, the nearest first.
-fn indentation(near: &[(usize, &[u8])]) -> Option<Accident> {
+fn indentation(near: &[(usize, &[u8])]) -> Option<LikelyCause> {
     let (line, column, char) = near.iter().find_map(|(line, text)| {
         let text = str::from_utf8(text).ok()?;
         let indent = text.chars().take_while(|char| char.is_whitespace() || is_invisible(*char));
@@ -114,28 +116,29 @@ fn indentation(near: &[(usize, &[u8])]) -> Option<Accident> {
         Some((*line, column, char))
     })?;
     Some(match char {
-        '\t' => Accident::at(line, column, "tab in the indentation", "indent with spaces instead of tabs"),
-        char => Accident::at(line, column, format!("{} in the indentation", named(char)), SPACES),
+        '\t' => LikelyCause::at(line, column, "tab in the indentation", "indent with spaces instead of tabs"),
+        char => LikelyCause::at(line, column, format!("{} in the indentation", named(char)), SPACES),
     })
 }
 
-fn template(near: &[(usize, &[u8])]) -> Option<Accident> {
+fn template(near: &[(usize, &[u8])]) -> Option<LikelyCause> {
     let (line, column) = near.iter().find_map(|(line, text)| {
-        Some((*line, memmem::find(text, b"{{").or_else(|| memmem::find(text, b"{%"))?))
+        let at = memmem::find(text, b"{{").or_else(|| memmem::find(text, b"{%"))?;
+        Some((*line, String::from_utf8_lossy(&text[..at]).chars().count()))
     })?;
     let help = "render the template first, for example with `helm template`";
-    Some(Accident::at(line, column, "unrendered template", help))
+    Some(LikelyCause::at(line, column, "unrendered template", help))
 }
 
 /// Finds other white space than spaces behind a `:` or a `-`, where it is part of the text.
-fn white_space(near: &[(usize, &[u8])]) -> Option<Accident> {
+fn white_space(near: &[(usize, &[u8])]) -> Option<LikelyCause> {
     near.iter().find_map(|(line, text)| {
         let mut before = ' ';
         for (column, char) in str::from_utf8(text).ok()?.chars().enumerate() {
             let is_odd = !char.is_ascii() && (char.is_whitespace() || is_invisible(char));
             if is_odd && matches!(before, ':' | '-') {
                 let message = format!("{} after `{before}`", named(char));
-                return Some(Accident::at(*line, column, message, SPACES));
+                return Some(LikelyCause::at(*line, column, message, SPACES));
             }
             before = char;
         }
@@ -144,7 +147,7 @@ fn white_space(near: &[(usize, &[u8])]) -> Option<Accident> {
 }
 
 /// Finds what is missing on the line of the error, or on the line before it: quotes, spaces, a closing quote.
-fn quotes(near: &[(usize, &[u8])], error: &SyntaxError) -> Option<Accident> {
+fn quotes(near: &[(usize, &[u8])], error: &SyntaxError) -> Option<LikelyCause> {
     let message = error.message.as_str();
     let (_, text) = near.first()?;
     let text = str::from_utf8(text).ok()?;
@@ -152,48 +155,48 @@ fn quotes(near: &[(usize, &[u8])], error: &SyntaxError) -> Option<Accident> {
     let before = || text.chars().take(column);
     if message.contains("cannot start any token") {
         let char = text.chars().nth(column).filter(|char| matches!(char, '@' | '`' | '%'))?;
-        return Some(Accident::here(format!("`{char}` cannot begin an unquoted value"), QUOTE));
+        return Some(LikelyCause::here(format!("`{char}` cannot begin an unquoted value"), QUOTE));
     }
     if message.contains("mapping values are not allowed") {
         let key = before().collect::<String>();
-        return key.contains(": ").then(|| Accident::here("`: ` in an unquoted value", QUOTE));
+        return key.contains(": ").then(|| LikelyCause::here("`: ` in an unquoted value", QUOTE));
     }
     if message.contains("while scanning a block scalar") {
         let begin = before().filter(|char| matches!(char, '|' | '>')).last()?;
-        return Some(Accident::here(format!("`{begin}` begins a block of text"), QUOTE));
+        return Some(LikelyCause::here(format!("`{begin}` starts a block scalar"), QUOTE));
     }
     if message.starts_with("unknown anchor") {
-        return Some(Accident::here(message, "quote the value, if `*` belongs to the text"));
+        return Some(LikelyCause::here(message, "quote the value if `*` is part of it"));
     }
     if message.contains("never closed") {
-        return Some(Accident::here(message, "add the missing quote"));
+        return Some(LikelyCause::here(message, "add the missing quote"));
     }
     if message.contains("could not find expected ':'") {
         return near.iter().find_map(|(line, text)| {
             let colon = colon_without_space(text)?;
-            Some(Accident::at(*line, colon, "missing space after `:`", "add a space after the `:`"))
+            Some(LikelyCause::at(*line, colon, "missing space after `:`", "add a space after the `:`"))
         });
     }
     if message.contains("did not find expected") && message.contains("while parsing a block") {
         if before().all(|char| char == ' ') {
-            let message = format!("the indentation of {column} matches no line above");
-            let help = "indent the line as the other lines of its map or list";
-            return (column > 0).then(|| Accident::here(message, help));
+            let message = format!("indentation of {column} spaces does not match any line above");
+            let help = "indent the line like the other lines of its map or list";
+            return (column > 0).then(|| LikelyCause::here(message, help));
         }
         let quote = before().filter(|char| *char != ' ').last().filter(|char| matches!(char, '\'' | '"'));
         return quote.map(|quote| {
             let help = match quote {
-                '\'' => "write `''` for a single quote in the value, or quote all of the value",
-                _ => "write `\\\"` for a double quote in the value, or quote all of the value",
+                '\'' => "write `''` for a single quote in the value, or quote the whole value",
+                _ => "write `\\\"` for a double quote in the value, or quote the whole value",
             };
-            Accident::here("text after a quoted value", help)
+            LikelyCause::here("unexpected text after a quoted value", help)
         });
     }
     None
 }
 
 /// Finds a directive before a document: Kubernetes cuts texts at `---`, so that it stands alone.
-fn directive(text: &[u8], error: &SyntaxError) -> Option<Accident> {
+fn directive(text: &[u8], error: &SyntaxError) -> Option<LikelyCause> {
     if !error.message.contains("<document start>") {
         return None;
     }
@@ -202,10 +205,10 @@ fn directive(text: &[u8], error: &SyntaxError) -> Option<Accident> {
         .enumerate()
         .take(usize::try_from(error.position.line).unwrap_or(usize::MAX))
         .find(|(_, line)| line.starts_with(b"%"))?;
-    Some(Accident::at(
+    Some(LikelyCause::at(
         line,
         0,
-        "directive before `---`, which Kubernetes does not support",
+        "directive before `---`: Kubernetes does not support YAML directives",
         "remove the line",
     ))
 }
@@ -219,7 +222,7 @@ fn colon_without_space(text: &[u8]) -> Option<usize> {
         !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte))
     };
     let is_value = |value: &str| {
-        !value.is_empty() && !value.starts_with([' ', '\r']) && !value.contains(": ") && !value.ends_with(':')
+        !value.is_empty() && !value.starts_with(|char: char| char.is_whitespace() || is_invisible(char)) && !value.contains(": ") && !value.ends_with(':')
     };
     (is_key(key) && is_value(value)).then_some(key.len())
 }
@@ -227,19 +230,24 @@ fn colon_without_space(text: &[u8]) -> Option<usize> {
 /// Returns the line, the column and the bracket of the innermost list or map in flow style that is open at `position`.
 fn unclosed(bytes: &[u8], position: Position) -> Option<(usize, usize, u8)> {
     let last = usize::try_from(position.line).unwrap_or(usize::MAX);
+    let at = usize::try_from(position.column).unwrap_or(usize::MAX);
     let mut open = Vec::new();
     let mut quote = None;
     for (line, text) in bytes.split(|byte| *byte == b'\n').take(last).enumerate() {
         if text.starts_with(b"---") {
             open.clear();
         }
-        let mut before = b' ';
-        for (column, byte) in text.iter().copied().enumerate() {
+        let (mut before, mut column) = (b' ', 0);
+        for byte in text.iter().copied() {
+            if line + 1 == last && column + 1 >= at {
+                break;
+            }
             let starts = matches!(before, b' ' | b'\t' | b'[' | b'{' | b',' | b':');
             match (quote, byte) {
                 (Some(end), _) => quote = (byte != end).then_some(end),
                 (None, b'\'' | b'"') if starts => quote = Some(byte),
                 (None, b'#') if matches!(before, b' ' | b'\t') => break,
+                (None, b'[' | b'{') if starts && open.len() >= MAX_DEPTH => return None,
                 (None, b'[' | b'{') if starts => open.push((line, column, byte)),
                 (None, b']' | b'}') => {
                     open.pop();
@@ -247,6 +255,8 @@ fn unclosed(bytes: &[u8], position: Position) -> Option<(usize, usize, u8)> {
                 _ => {}
             }
             before = byte;
+            // Columns are those of characters.
+            column += usize::from(byte & 0xc0 != 0x80);
         }
     }
     open.pop()
@@ -273,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_accidents_are_named_with_their_place() {
+    fn likely_causes_are_named_with_their_place() {
         let texts = [
             ("a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> other\n", "2:1 unresolved merge conflict"),
             ("a: 1\n||||||| base\nb: 2\n", "2:1 unresolved merge conflict"),
@@ -287,7 +297,7 @@ mod tests {
             ("a: `b`\n", "1:4 ``` cannot begin an unquoted value; quote the value"),
             ("a: %b\n", "1:4 `%` cannot begin an unquoted value; quote the value"),
             ("a: >=1.0.0 <2.0.0\n", "1:5 `>` begins a block of text; quote the value"),
-            ("a: *b\n", "1:4 unknown anchor `b`; quote the value, if `*` belongs to the text"),
+            ("a: *b\n", "1:4 unknown anchor `b`; quote the value if `*` is part of it"),
             ("a: \"b\nc: d\n", "1:4 quoted value is never closed; add the missing quote"),
             ("a: 'It's b'\n", "1:8 text after a quoted value; write `''` for a single quote"),
             ("a: b\nc:d\ne: f\n", "2:2 missing space after `:`"),
