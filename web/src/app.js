@@ -605,7 +605,7 @@ $("close").onclick = () => {
     close(subject).catch(fail);
   };
   fill($("dialog"), h("h2", { id: "dialog-title" }, `Close ${titleOf(subject)}?`),
-    h("p", {}, `You have changes that are not downloaded in: ${[...subject.changed].slice(0, 20).join(", ")}`),
+    h("p", {}, `These files have changes that you have not downloaded: ${[...subject.changed].slice(0, 20).join(", ")}`),
     h("p", { class: "buttons" }, h("button", { type: "button", class: "primary", onclick: () => $("dialog").close() }, "Keep it open"), h("button", { type: "button", id: "discard", onclick: discard }, "Discard the changes")));
   $("dialog").showModal();
 };

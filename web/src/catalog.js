@@ -1,7 +1,7 @@
 // A catalog as `bundle-tool serve --http` shows it: its packages, a package with its channels and its upgrade graph, and the entries of
 // a channel.
 
-import { coded, counted, fill, h, link } from "./dom.js";
+import { alert, coded, counted, fill, h, link } from "./dom.js";
 import { iconAddress } from "./icon.js";
 import { markdown } from "./markdown.js";
 import { graphPage } from "graph-page";
@@ -25,7 +25,7 @@ export async function catalogView(client, number) {
       fill(host, await page());
       if (focus) host.querySelector("h3")?.focus();
     } catch (error) {
-      fill(host, h("p", { role: "alert", class: "notice" }, error.message));
+      fill(host, alert(error));
     }
   };
   const back = (title, page) => h("p", {}, h("button", { type: "button", class: "back", onclick: () => show(page) }, `← ${title}`));
@@ -94,14 +94,15 @@ export async function catalogView(client, number) {
     const starts = [0];
     const update = (graph) => {
       const [from, to] = graph.drawn;
-      const go = (title, change) => h("button", { type: "button", "data-key": title, onclick: async () => {
+      const go = (title, change) => h("button", { type: "button", "data-key": title, onclick: async ({ currentTarget }) => {
+        currentTarget.disabled = true;
         change();
         try {
           const { graph, problem } = await client.call("package", number, name, starts.at(-1));
           if (!graph) throw new Error(problem);
           update(graph);
         } catch (error) {
-          fill(host, h("p", { role: "alert", class: "notice" }, error.message));
+          fill(host, alert(error));
         }
       } }, title);
       fill(host,

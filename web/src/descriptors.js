@@ -35,7 +35,7 @@ const rank = (name) => ORDER.findIndex((known) => name.startsWith(known));
 export function capabilities(descriptor, type) {
   const all = list(map(descriptor)["x-descriptors"]).map(text).map((name) => (name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name));
   const isKnown = (name) => rank(name) >= 0;
-  const hasEffect = (name) => isKnown(name) && (type === "any" || (EFFECTIVE[type] ?? EFFECTIVE.primitive).some((known) => name.startsWith(known)));
+  const hasEffect = (name) => isKnown(name) && (type === "any" || (Object.hasOwn(EFFECTIVE, type) ? EFFECTIVE[type] : EFFECTIVE.primitive).some((known) => name.startsWith(known)));
   return {
     used: all.filter(hasEffect).sort((a, b) => rank(a) - rank(b)),
     without: all.filter((name) => isKnown(name) && !hasEffect(name)),
@@ -60,6 +60,15 @@ export const valueAt = (value, path) => path.reduce((at, name) => (at !== null &
 
 /** Returns the words of a name: `minReadySeconds` is `Min Ready Seconds`. */
 export const titled = (name) => name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").replace(/([A-Za-z])(\d)/g, "$1 $2").replace(/[-_\s]+/g, " ").trim().replace(/(^| )[a-z]/g, (first) => first.toUpperCase());
+
+/** Returns the kind of a resource: `Secret` of `io.kubernetes:core:v1:Secret?label=value`. */
+export const kindOf = (capability) => capability.slice(RESOURCE.length).split("?")[0].split(/[:~]/).at(-1);
+
+/** Returns the notice about capabilities that the console does not know. */
+export const unknownNotice = (section, path, unknown) => `${section}: \`${path}\`: the console does not support ${quoted(unknown)}.`;
+
+/** Returns the names of capabilities in a message. */
+export const quoted = (capabilities) => capabilities.map((one) => `\`${shortName(one)}\``).join(", ");
 
 /** The words of a capability in a message: its last part. */
 export const shortName = (capability) => capability.replace(/^com\.tectonic\.ui:/, "");

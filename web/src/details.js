@@ -3,8 +3,8 @@
 //
 // Source: packages/operator-lifecycle-manager/src/components/{descriptors,operand} in openshift/console.
 
-import { RESOURCE, SELECTOR, capabilities, parsedPath, schemaAt, shortName, titled, valueAt } from "./descriptors.js";
-import { coded, h, link, list, map, text } from "./dom.js";
+import { RESOURCE, SELECTOR, capabilities, kindOf, parsedPath, schemaAt, shortName, titled, unknownNotice, valueAt } from "./descriptors.js";
+import { facts, h, link, list, map, missing, notices as noticesOf, text } from "./dom.js";
 
 /** The descriptors that are shown, and the items of a value. */
 const MAX_SHOWN = 300;
@@ -13,8 +13,6 @@ const MAX_ITEMS = 50;
 const none = (words = "None") => h("span", { class: "muted" }, words);
 const isObject = (value) => value !== null && typeof value === "object";
 const typeOf = (value) => (value === undefined || value === null ? "any" : Array.isArray(value) ? "array" : isObject(value) ? "object" : "primitive");
-const fact = ([name, value, help]) => [h("dt", {}, name), h("dd", {}, value, help && h("p", { class: "muted help-text" }, help.length > 300 ? `${help.slice(0, 300)}…` : help))];
-const facts = (entries) => h("dl", { class: "facts" }, entries.map(fact));
 const table = (title, columns, rows) => h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
   h("table", {}, h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows.slice(0, MAX_ITEMS).map((cells) => h("tr", {}, cells.map((cell) => h("td", {}, cell)))))));
 const labels = (value) => Object.entries(map(value)).slice(0, MAX_ITEMS).map(([name, one]) => `${name}=${text(one)}`).join(", ");
@@ -51,7 +49,7 @@ const SHOWN = {
 function shown(capability, value, title, path) {
   if (capability === "com.tectonic.ui:hidden") return undefined;
   // `io.kubernetes:Secret` is not the phase of `io.kubernetes.phase`.
-  if (capability?.startsWith(RESOURCE)) return typeof value === "string" && value ? [h("span", { class: "kind" }, capability.slice(RESOURCE.length).split("?")[0].split(/[:~]/).at(-1)), " ", value] : none();
+  if (capability?.startsWith(RESOURCE)) return typeof value === "string" && value ? [h("span", { class: "kind" }, kindOf(capability)), " ", value] : none();
   if (capability?.startsWith(SELECTOR)) return labels(map(value).matchLabels ?? value) || none("No selector");
   const show = Object.hasOwn(SHOWN, shortName(capability ?? "")) ? SHOWN[shortName(capability)] : undefined;
   if (show) return show(value, title, path);
@@ -68,13 +66,14 @@ export function details({ owned, schema, example }) {
   /** Returns the entries of descriptors of `spec` or `status`, those below another field as a list of their own. */
   const entries = (section, descriptors) => {
     const groups = new Map();
+    if (descriptors.length > MAX_SHOWN) notices.push(`${section}Descriptors: only the first ${MAX_SHOWN} of ${descriptors.length} are shown.`);
     for (const descriptor of descriptors.slice(0, MAX_SHOWN)) {
       const path = text(descriptor.path);
       const [first] = parsedPath(path);
       // The console ignores lists within lists.
       if (first === undefined || /\[\d+\].*\[\d+\]/.test(path)) continue;
-      const all = groups.get(first) ?? [];
-      groups.set(first, [...all, descriptor]);
+      if (!groups.has(first)) groups.set(first, []);
+      groups.get(first).push(descriptor);
     }
     return [...groups].flatMap(([first, all]) => {
       const nested = all.filter((one) => parsedPath(text(one.path)).length > 1);
@@ -98,7 +97,7 @@ export function details({ owned, schema, example }) {
     const at = map(schemaAt(schema, path));
     const value = valueAt(object, path);
     const { used: [capability], unknown } = capabilities(descriptor, typeOf(value));
-    if (section === "status" && unknown.length > 0) notices.push(`statusDescriptors: \`${name}\`: the console does not know ${unknown.map((one) => `\`${shortName(one)}\``).join(", ")}.`);
+    if (section === "status" && unknown.length > 0) notices.push(unknownNotice("statusDescriptors", name, unknown));
     const title = text(descriptor.displayName) || text(at.title) || titled(path.at(-1));
     const content = shown(capability, value, title, name);
     if (content === undefined && isObject(value) && capability !== "com.tectonic.ui:hidden") notices.push(`${section}Descriptors: \`${name}\` is not shown: the console shows a value of type ${typeOf(value)} only with an x-descriptor for this type.`);
@@ -117,17 +116,17 @@ export function details({ owned, schema, example }) {
   ];
   return h("section", { class: "page details" },
     h("h3", {}, `${text(owned.displayName) || kind} overview`),
-    h("p", { class: "muted" }, example ? "The example of alm-examples as the console shows it. The operator fills in the status." : "No example in alm-examples, so no value is shown."),
+    h("p", { class: "muted" }, example ? "The example in alm-examples as the console would show it. The operator sets the status." : "alm-examples has no example of this kind, so no values are shown."),
     h("div", { class: "halves" },
-      facts([["Name", text(metadata.name) || "example"], ["Namespace", text(metadata.namespace) || "the one in which it is created"], ["Labels", labels(metadata.labels) || "No labels"], ["Annotations", `${Object.keys(map(metadata.annotations)).length} annotations`]]),
-      status.length > 0 ? facts(status) : h("p", { class: "missing" }, "no status", h("span", { class: "field" }, "statusDescriptors is not set"))),
+      facts([["Name", text(metadata.name) || "example"], ["Namespace", text(metadata.namespace) || "the namespace in which it is created"], ["Labels", labels(metadata.labels) || "No labels"], ["Annotations", `${Object.keys(map(metadata.annotations)).length} annotations`]]),
+      status.length > 0 ? facts(status) : missing("statusDescriptors", "no status fields")),
     spec.length > 0 ? h("div", { class: "halves" }, facts(spec.filter((_, index) => index % 2 === 0)), facts(spec.filter((_, index) => index % 2 === 1)))
-      : h("p", { class: "missing" }, "nothing of the spec", h("span", { class: "field" }, "specDescriptors is not set")),
+      : missing("specDescriptors", "no spec fields"),
     all.filter(isConditions).map((one) => {
       const value = valueAt(object, ["status", ...parsedPath(text(one.path))]);
       const title = text(one.displayName) || titled(text(one.path));
       return [h("h4", {}, title), text(one.description) && h("p", { class: "muted" }, text(one.description)), conditions(title, value)];
     }),
     list(map(object.status).conditions).length > 0 && !all.some((one) => one.path === "conditions") && [h("h4", {}, "Conditions"), conditions("Conditions", object.status.conditions)],
-    notices.length > 0 && [h("h4", {}, "What this page lacks"), h("ul", { class: "notices" }, [...new Set(notices)].slice(0, MAX_ITEMS).map((notice) => h("li", {}, coded(notice))))]);
+    noticesOf("Ignored or not shown by the console", notices));
 }

@@ -46,6 +46,21 @@ export const text = (value) => (typeof value === "string" || typeof value === "n
 /** The parts that are shown of a list, with how many others there are. */
 export const first = (items, show, max = 200) => [items.slice(0, max).map(show), items.length > max && h("li", { class: "muted" }, `and ${items.length - max} more`)];
 
+/** What the field of a bundle would have, if it were set. */
+export const missing = (field, effect) => h("span", { class: "missing" }, effect, h("span", { class: "field" }, `${field} is not set`));
+
+/** What explains a field or a fact, shortened. */
+export const helpText = (help, id) => help && h("p", { id, class: "muted help-text" }, help.length > 500 ? `${help.slice(0, 500)}…` : help);
+
+/** Names with their values, and an explanation of some. */
+export const facts = (entries) => h("dl", { class: "facts" }, entries.filter(Boolean).map(([name, value, help]) => [h("dt", {}, name), h("dd", {}, value, helpText(help))]));
+
+/** What a page lacks, under its title. */
+export const notices = (title, all) => all.length > 0 && [h("h4", {}, title), h("ul", { class: "notices" }, first([...new Set(all)], (notice) => h("li", {}, coded(notice)), 40))];
+
+/** An error in place of what it prevents. */
+export const alert = (error) => h("p", { role: "alert", class: "notice" }, coded(error.message));
+
 /** `1 error`, `2 errors`. */
 export const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 

@@ -103,10 +103,6 @@ export class Editor {
     return this.#key;
   }
 
-  get text() {
-    return this.#view.state.sliceDoc();
-  }
-
   /** Replaces the text, as one step that can be undone. */
   replace(text) {
     const old = this.#view.state.sliceDoc();

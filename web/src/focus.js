@@ -14,8 +14,9 @@ function replacement(control, removed, host) {
   const at = removed.flatMap(controls).indexOf(control);
   const all = controls(host).filter(isShown);
   const alike = all.filter((one) => one.className === control.className);
+  const rest = all.slice(Math.max(at, 0));
   return (control.dataset.key !== undefined && all.find((one) => one.dataset.key === control.dataset.key))
-    || (alike.find((one) => all.indexOf(one) >= at) ?? alike.at(-1))
+    || (rest.find((one) => one.className === control.className) ?? alike.at(-1))
     || host.querySelector("h3[tabindex]") || all[0];
 }
 

@@ -4,28 +4,27 @@
 // Source: packages/operator-lifecycle-manager/src/components/operand and packages/console-shared/src/components/dynamic-form in
 // openshift/console.
 
-import { DEPENDENCY, RESOURCE, SELECT, capabilities, parsedPath, schemaAt, shortName, valueAt } from "./descriptors.js";
-import { coded, fill, h, list, map, text } from "./dom.js";
+import { DEPENDENCY, RESOURCE, SELECT, capabilities, kindOf, parsedPath, quoted, schemaAt, shortName, unknownNotice, valueAt } from "./descriptors.js";
+import { coded, fill, h, helpText, list, map, missing, notices as noticesOf, text } from "./dom.js";
 import { yaml } from "./yaml.js";
 
 /** The fields that a group shows. */
 const MAX_FIELDS = 400;
 /** The items that a list shows. */
 const MAX_ITEMS = 50;
-/** The notices about one CRD. */
-const MAX_NOTICES = 40;
 /** The levels of a schema that are read. */
 const MAX_DEPTH = 40;
+/** The values that defaults add: a list of defaults whose items have lists of defaults multiplies them. */
+const MAX_DEFAULTS = 100_000;
 
 const UNSUPPORTED = ["allOf", "anyOf", "oneOf"];
-const GROUPS = ["object", "array"];
 /** The properties of an object that have no fields of their own. */
 const HIDDEN = ["apiVersion", "kind", "metadata", "status"];
 /** The controls of whole objects, by capability, and those of single values. */
 const OBJECT_FIELDS = ["nodeAffinity", "podAffinity", "podAntiAffinity", "resourceRequirements", "updateStrategy"];
 const WIDGETS = ["hidden", "imagePullPolicy", "booleanSwitch", "checkbox", "number", "password", "podCount", "text"];
 /** The types of inputs, by the format of a string. */
-const INPUTS = { "date-time": "datetime-local", date: "date", email: "email", uri: "url", password: "password", int32: "number", int64: "number" };
+const INPUTS = new Map(Object.entries({ "date-time": "datetime-local", date: "date", email: "email", uri: "url", password: "password", int32: "number", int64: "number" }));
 
 let ids = 0;
 
@@ -49,10 +48,9 @@ function described(descriptors, schema, notices) {
     }
     const type = typeOf(at);
     const { used, without, deprecated, unknown } = capabilities(descriptor, type);
-    const named = (names) => names.map((name) => `\`${shortName(name)}\``).join(", ");
-    if (unknown.length > 0) notices.push(`specDescriptors: \`${text(descriptor.path)}\`: the console does not know ${named(unknown)}.`);
-    if (without.length > 0) notices.push(`specDescriptors: \`${text(descriptor.path)}\`: ${named(without)} has no effect on ${type ? `a value of type ${type}` : "a value without a type"}.`);
-    if (deprecated.length > 0) notices.push(`specDescriptors: \`${text(descriptor.path)}\`: ${named(deprecated)} is deprecated, and has no effect on the form.`);
+    if (unknown.length > 0) notices.push(unknownNotice("specDescriptors", text(descriptor.path), unknown));
+    if (without.length > 0) notices.push(`specDescriptors: \`${text(descriptor.path)}\`: ${quoted(without)} has no effect on ${type ? `a value of type ${type}` : "a value without a type"}.`);
+    if (deprecated.length > 0) notices.push(`specDescriptors: \`${text(descriptor.path)}\`: ${quoted(deprecated)} is deprecated and has no effect on the form.`);
     let node = root;
     for (const name of path.map((part) => (/^\d+$/.test(part) ? "items" : part))) {
       if (!node.children.has(name)) node.children.set(name, { children: new Map() });
@@ -71,8 +69,7 @@ function described(descriptors, schema, notices) {
 /** Returns the control that capabilities choose. */
 function controlOf(used) {
   const resource = used.find((name) => name.startsWith(RESOURCE));
-  // `io.kubernetes:Secret`, `io.kubernetes:core:v1:Secret?label=value`
-  if (resource) return { control: "resource", kind: /^(?:core[:~]v1[:~])?([^?]*)/.exec(resource.slice(RESOURCE.length))[1].split(/[:~]/).at(-1) };
+  if (resource) return { control: "resource", kind: kindOf(resource) };
   const options = used.filter((name) => name.startsWith(SELECT)).map((name) => name.slice(SELECT.length)).filter(Boolean);
   if (options.length > 0) return { control: "select", options };
   const names = used.map(shortName);
@@ -95,11 +92,11 @@ function reasonWithout(schema, node, depth = 0) {
   if (["boolean", "integer", "number", "string"].includes(type) || node?.control) return "";
   if (type === "array") {
     const reason = reasonWithout(schema.items, node?.children.get("items"), depth + 1);
-    return reason && `of its items: ${reason}`;
+    return reason && `its items cannot be shown (${reason.replace(/^its schema/, "their schema")})`;
   }
   if (type !== "object") return "its schema has no type";
   const properties = Object.entries(map(schema.properties));
-  if (properties.length === 0) return "its schema names no properties";
+  if (properties.length === 0) return "its schema declares no properties";
   return properties.every(([name, one]) => reasonWithout(one, node?.children.get(name), depth + 1)) ? "none of its properties can be shown" : "";
 }
 
@@ -114,36 +111,47 @@ function ordered(schema, node, path) {
     if (!orders.has(one)) orders.set(one, one.order ?? Math.min(names.length, ...[...one.children.values()].map(order)));
     return orders.get(one);
   };
-  const isSame = (a, b) => a.length === b.length && a.every((part, index) => part === b[index]);
-  const siblings = [...(node?.children.values() ?? [])];
-  const weight = (name, depth = 0) => {
+  const key = JSON.stringify;
+  const controls = new Set([...(node?.children.values() ?? [])].flatMap(({ dependency }) => (dependency ? key(dependency.path) : [])));
+  const weights = new Map();
+  const weight = (name) => {
+    if (weights.has(name)) return weights.get(name);
+    // The weight of what depends on itself, while it is computed.
+    weights.set(name, 0);
     const own = node?.children.get(name);
-    const isControl = siblings.some((one) => one.dependency && isSame(one.dependency.path, [...path, name]));
-    const offset = order(own) + (isControl ? order(own) * 1e3 : 0);
+    const isControl = controls.has(key([...path, name]));
     const { dependency } = own ?? {};
-    if (dependency && depth < names.length && isSame(dependency.path.slice(0, -1), path)) return weight(dependency.path.at(-1), depth + 1) + offset;
-    return (!required.has(name) && !own && !isControl ? Infinity : 0) - (required.has(name) ? 1e9 : 0) - (own ? 1e6 : 0) + offset;
+    const base = dependency && key(dependency.path.slice(0, -1)) === key(path)
+      ? weight(dependency.path.at(-1))
+      : (!required.has(name) && !own && !isControl ? Infinity : 0) - (required.has(name) ? 1e9 : 0) - (own ? 1e6 : 0);
+    weights.set(name, base + order(own) + (isControl ? order(own) * 1e3 : 0));
+    return weights.get(name);
   };
-  const weights = new Map(names.map((name) => [name, weight(name)]));
+  names.forEach(weight);
   // Infinity minus itself is no number.
   return names.sort((a, b) => (weights.get(a) === weights.get(b) ? 0 : weights.get(a) - weights.get(b)));
 }
 
-/** Returns a value with the defaults of its schema. */
-function withDefaults(schema, value, depth = 0) {
+/** The number of values in a value of JSON. */
+const size = (value) => (value !== null && typeof value === "object" ? Object.values(value).reduce((sum, one) => sum + size(one), 1) : 1);
+
+/** Returns a value with the defaults of its schema, as many as are left of `budget`. */
+function withDefaults(schema, value, budget = { left: MAX_DEFAULTS }, depth = 0) {
   const { default: own, properties, items } = map(schema);
-  const given = value === undefined ? structuredClone(own) : value;
-  if (depth > MAX_DEPTH) return given;
+  if (budget.left >= 0) budget.left -= 1 + (own === undefined ? 0 : size(own));
+  if (budget.left < 0 || depth > MAX_DEPTH) return value;
+  const added = structuredClone(own);
+  const given = value === undefined ? added : value;
   const type = typeOf(schema);
   if (type === "object" && (given === undefined || given === map(given))) {
-    const merged = { ...map(structuredClone(own)), ...given };
+    const merged = { ...map(added), ...given };
     for (const [name, one] of Object.entries(map(properties))) {
-      const next = withDefaults(one, Object.hasOwn(merged, name) ? merged[name] : undefined, depth + 1);
+      const next = withDefaults(one, valueAt(merged, [name]), budget, depth + 1);
       if (next !== undefined) define(merged, name, next);
     }
     return Object.keys(merged).length > 0 ? merged : given;
   }
-  if (type === "array" && Array.isArray(given)) return given.map((item) => withDefaults(items, item, depth + 1));
+  if (type === "array" && Array.isArray(given)) return given.map((item) => withDefaults(items, item, budget, depth + 1));
   return given;
 }
 
@@ -151,8 +159,11 @@ function withDefaults(schema, value, depth = 0) {
 function pruned(value, sample) {
   if (value === null || typeof value !== "object") return value;
   const isEmpty = (one) => one === undefined || one === null || one === "" || (typeof one === "object" && Object.keys(one).length === 0);
-  const kept = Object.entries(value).map(([name, one]) => [name, pruned(one, map(sample)[name] ?? list(sample)[name]), map(sample)[name] ?? list(sample)[name]])
-    .filter(([, one, before]) => !isEmpty(one) || (before !== undefined && isEmpty(before)));
+  const kept = Object.entries(value).flatMap(([name, one]) => {
+    const before = valueAt(sample, [name]) ?? undefined;
+    const next = pruned(one, before);
+    return !isEmpty(next) || (before !== undefined && isEmpty(before)) ? [[name, next]] : [];
+  });
   return Array.isArray(value) ? kept.map(([, one]) => one) : Object.fromEntries(kept);
 }
 
@@ -163,12 +174,14 @@ export function form({ owned, crd, schema, example, provider, icon }) {
   const root = map(schema);
   const spec = map(map(root.properties).spec);
   const tree = { children: new Map([["spec", described(list(owned.specDescriptors).map(map), spec, notices)]]) };
+  const budget = { left: MAX_DEFAULTS };
   const data = withDefaults({ ...root, properties: { ...map(root.properties), metadata: { type: "object", properties: { name: { type: "string", default: "example" } } } } },
-    structuredClone(example ?? { apiVersion: `${text(map(crd.spec).group)}/${text(owned.version)}`, kind })) ?? {};
+    structuredClone(example ?? { apiVersion: `${text(map(crd.spec).group)}/${text(owned.version)}`, kind }), budget) ?? {};
+  if (budget.left < 0) notices.push("The defaults of the CRD are not all shown, because there are too many.");
   delete data.status;
   const reason = unsupported(root) || reasonWithout(spec, tree.children.get("spec"));
   const state = new State(data);
-  const others = Object.keys(map(root.properties)).filter((name) => !HIDDEN.includes(name) && name !== "spec");
+  const others = { ...root, properties: Object.fromEntries(Object.entries(map(root.properties)).filter(([name]) => !HIDDEN.includes(name) && name !== "spec")) };
   const fields = h("div", { class: "form" }, reason
     ? h("p", { class: "missing" }, "A form is not available for this resource. Use the YAML view.", h("span", { class: "field" }, "spec: ", coded(reason)))
     : [
@@ -179,7 +192,7 @@ export function form({ owned, crd, schema, example, provider, icon }) {
         oninput: ({ target }) => state.set(["metadata", "labels"], Object.fromEntries(target.value.split(",").map((one) => one.trim().split("=", 2)).filter(([name]) => name).map(([name, value = ""]) => [name, value]))),
       })),
       group(spec, tree.children.get("spec"), ["spec"], state),
-      others.map((name) => field(name, map(root.properties)[name], undefined, [name], list(root.required).includes(name), state)),
+      group(others, undefined, [], state),
       h("p", { class: "buttons" }, h("button", { type: "button", disabled: true }, "Create"), h("button", { type: "button", disabled: true }, "Cancel")),
     ]);
   for (const [name, one] of Object.entries(map(spec.properties))) {
@@ -201,9 +214,8 @@ export function form({ owned, crd, schema, example, provider, icon }) {
         h("div", { class: "bar", role: "group", "aria-label": "Configure via" }, "Configure via: ", choose("form-view", "Form view", true, () => toggle(true)), choose("yaml-view", "YAML view", false, () => toggle(false))),
         fields, written),
       h("aside", {}, h("p", {}, icon), h("h4", {}, text(owned.displayName) || kind), provider && h("p", { class: "muted" }, `provided by ${provider}`),
-        h("p", {}, text(owned.description) || h("span", { class: "missing" }, "no description", h("span", { class: "field" }, "description is not set"))))),
-    notices.length > 0 && h("h4", {}, "What this form lacks"),
-    h("ul", { class: "notices" }, notices.slice(0, MAX_NOTICES).map((notice) => h("li", {}, coded(notice))), notices.length > MAX_NOTICES && h("li", {}, `and ${notices.length - MAX_NOTICES} more`)));
+        h("p", {}, text(owned.description) || missing("description", "no description")))),
+    noticesOf("Ignored or not shown by the console", notices));
 }
 
 /** Sets a property of an object itself, also one that is named `__proto__`. */
@@ -229,13 +241,15 @@ class State {
       at = at[name];
     }
     define(at, path.at(-1), value);
-    for (const update of this.#dependents) update();
+    // Items that were removed take their fields with them.
+    this.#dependents = this.#dependents.filter(({ element }) => element.isConnected);
+    for (const { update } of this.#dependents) update();
   }
 
   /** Shows an element only while the value at a path is the one that it depends on. */
   depend(element, { path, value }) {
     const update = () => (element.hidden = text(this.get(["spec", ...path])) !== value);
-    this.#dependents.push(update);
+    this.#dependents.push({ element, update });
     update();
   }
 
@@ -268,7 +282,6 @@ function folded(title, isRequired, contents, help) {
 }
 
 const star = () => h("span", { class: "required", "aria-hidden": "true" }, " *");
-const helpText = (help, id) => help && h("p", { id, class: "muted help-text" }, help.length > 500 ? `${help.slice(0, 500)}…` : help);
 
 /** Returns a field with one control. */
 function atomic({ id = `field-${(ids += 1)}`, title, help, isRequired }, control) {
@@ -304,29 +317,29 @@ function shownField(name, schema, node, path, isRequired, state) {
   if (control === "imagePullPolicy") return radios(about, ["Always", "Never", "IfNotPresent"], text(value), (next) => state.set(path, next));
   if (control === "booleanSwitch") return choice("switch", "true");
   if (control === "checkbox") return choice(undefined, text(schema.title) || name);
-  if (control === "podCount") return atomic(about, (properties) => spinner(properties, path, state));
+  if (control === "podCount") return atomic(about, (properties) => spinner(title, properties, path, state));
   if (control === "password") return atomic(about, (properties) => state.input(path, { ...properties, type: "password" }));
   if (control === "number" || ["number", "integer"].includes(type)) return atomic(about, (properties) => state.input(path, { ...properties, type: "number", step: "any" }));
   if (control === "text") return atomic(about, (properties) => state.input(path, { ...properties, type: "text" }));
   if (list(schema.enum).length > 0) return select(schema.enum.map(text), `Select ${title}`);
   if (type === "boolean") return choice(undefined, text(schema.title) || name);
-  return atomic(about, (properties) => state.input(path, { ...properties, type: INPUTS[text(schema.format)] ?? "text" }));
+  return atomic(about, (properties) => state.input(path, { ...properties, type: INPUTS.get(text(schema.format)) ?? "text" }));
 }
 
 function radios({ title, help, isRequired }, options, chosen, choose) {
   ids += 1;
   const name = `field-${ids}`;
-  return h("fieldset", { class: "field" }, h("legend", {}, title, isRequired && star()),
+  return h("fieldset", { class: "field", role: "radiogroup", "aria-required": isRequired ? "true" : undefined, "aria-describedby": help ? `${name}-help` : undefined }, h("legend", {}, title, isRequired && star()),
     options.map((one) => h("div", { class: "choice" }, h("input", { type: "radio", name, id: `${name}-${one}`, checked: one === chosen, onchange: () => choose(one) }), h("label", { for: `${name}-${one}` }, one))),
-    helpText(help));
+    helpText(help, `${name}-help`));
 }
 
-function spinner(properties, path, state) {
+function spinner(title, properties, path, state) {
   const input = state.input(path, { ...properties, type: "number", min: 0 });
-  const step = (title, label, by) => h("button", { type: "button", "aria-label": label, onclick: () => {
+  const step = (sign, label, by) => h("button", { type: "button", "aria-label": `${label} ${title}`, onclick: () => {
     input.value = Math.trunc(Number(input.value) || 0) + by;
     state.set(path, Number(input.value));
-  } }, title);
+  } }, sign);
   return h("div", { class: "spinner" }, step("−", "Decrement", -1), input, step("+", "Increment", 1));
 }
 
@@ -371,10 +384,10 @@ function items(title, name, schema, node, path, state) {
     const all = list(state.get(path));
     fill(host,
       all.slice(0, MAX_ITEMS).map((_, index) => h("div", { class: "item" },
-        h("button", { type: "button", class: "remove", onclick: () => change(all.filter((_, other) => other !== index)) }, `Remove ${title}`),
+        h("button", { type: "button", class: "remove", "aria-label": `Remove ${title} ${index + 1}`, onclick: () => change(all.filter((_, other) => other !== index)) }, `Remove ${title}`),
         field(`${name}-${index}`, inner, node.children.get("items"), [...path, String(index)], false, state))),
       all.length > MAX_ITEMS && h("p", { class: "notice" }, `Only the first ${MAX_ITEMS} of ${all.length} items are shown.`),
-      h("button", { type: "button", class: "add", "data-key": "add", onclick: () => change([...all, withDefaults(inner, undefined) ?? (GROUPS.includes(typeOf(inner)) ? (typeOf(inner) === "array" ? [] : {}) : "")]) }, `Add ${title}`));
+      h("button", { type: "button", class: "add", "data-key": "add", onclick: () => change([...all, withDefaults(inner, undefined) ?? (typeOf(inner) === "array" ? [] : typeOf(inner) === "object" ? {} : "")]) }, `Add ${title}`));
   };
   show();
   return host;

@@ -68,7 +68,7 @@ export async function fetched(address, signal) {
     if (!response) continue;
     const { tree: entries, truncated } = await response.json();
     const blobs = (Array.isArray(entries) ? entries : []).filter((entry) => entry.type === "blob" && /\.(ya?ml|json|Dockerfile)$|Dockerfile$|bundle-tool\.toml$/.test(entry.path));
-    if (truncated) throw new ReadError("GitHub does not list all files of a directory of this size: open the directory of one bundle");
+    if (truncated) throw new ReadError("GitHub does not list all files of a directory this large: open the directory of one bundle");
     if (blobs.length > MAX_FILES) throw new ReadError(`the directory has more than ${MAX_FILES} manifests: open the directory of one bundle`);
     if (blobs.reduce((sum, blob) => sum + blob.size, 0) > MAX_BYTES) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes: open the directory of one bundle`);
     const files = new Map();

@@ -1,7 +1,7 @@
 // How catalogs show an operator: OperatorHub.io, OpenShift's console, and its forms. Rendered from the CSV; what is missing is shown as
 // users will see it, and named.
 
-import { coded, fill, h, link, list, map, text } from "./dom.js";
+import { coded, facts, fill, h, link, list, map, missing, text } from "./dom.js";
 import { iconAddress } from "./icon.js";
 import { markdown } from "./markdown.js";
 import { details } from "./details.js";
@@ -27,7 +27,6 @@ const MODES = {
   AllNamespaces: "all namespaces",
 };
 
-const missing = (field, effect) => h("span", { class: "missing" }, effect, h("span", { class: "field" }, `${field} is not set`));
 const or = (value, field, effect) => (value ? value : missing(field, effect));
 
 /** What the pages show of a CSV. */
@@ -41,7 +40,7 @@ function described({ csv, annotations, crds }) {
   const modes = list(spec.installModes).map(map);
   const owned = list(map(spec.customresourcedefinitions).owned).map(map);
   return {
-    root, spec, notes, name, channels, modes, owned, crds,
+    spec, notes, name, channels, modes, owned, crds,
     defaultChannel: text(annotations["operators.operatorframework.io.bundle.channel.default.v1"]) || channels[0] || "",
     title: text(spec.displayName),
     version: text(spec.version),
@@ -71,8 +70,6 @@ const tile = (one, provided) =>
     h("h4", {}, or(one.title, "spec.displayName", one.name || "no name")),
     h("p", { class: "muted" }, "provided by ", or(one.provider, "spec.provider.name", provided)),
     h("p", {}, or(one.short, "metadata.annotations.description", "no short description")));
-
-const facts = (entries) => h("dl", { class: "facts" }, entries.filter(Boolean).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 
 const links = (one) => list(one.spec.links).map(map).map((item) => h("li", {}, link(text(item.url), text(item.name) || text(item.url))));
 const people = (one) => list(one.spec.maintainers).map(map).map((item) => h("li", {}, text(item.name), " ", text(item.email) && link(`mailto:${text(item.email)}`, text(item.email))));
@@ -188,13 +185,8 @@ export function formsView(data) {
   if (!data.csv) return without();
   const one = described(data);
   if (one.owned.length === 0) return h("p", { class: "notice" }, "The CSV owns no CRDs (spec.customresourcedefinitions.owned), so the console shows no forms.");
-  let examples = [];
-  let problem = "";
-  try {
-    examples = list(JSON.parse(text(one.notes["alm-examples"]) || "[]")).map(map);
-  } catch {
-    problem = "`metadata.annotations.alm-examples` is not valid JSON, so the form has no example, and the YAML view is almost empty.";
-  }
+  const examples = list(data.examples).map(map);
+  const problem = data.examples === null && "`metadata.annotations.alm-examples` is not valid JSON, so the form has no example, and the YAML view is almost empty.";
   const internal = listed(one.notes["operators.operatorframework.io/internal-objects"]).split(", ");
   const host = h("div", {});
   const show = (index) => fill(host, pages(one, one.owned[index], examples, problem, internal));

@@ -1,6 +1,6 @@
 // What an upgrade changes.
 
-import { coded, fill, first, h } from "./dom.js";
+import { alert, coded, fill, first, h } from "./dom.js";
 
 /** The comparison of two bundles that are open. */
 export function upgradeView(client, bundles, current, titleOf, pick) {
@@ -20,7 +20,7 @@ export function upgradeView(client, bundles, current, titleOf, pick) {
     try {
       fill(result, difference(await client.call("compare", old, next)));
     } catch (error) {
-      fill(result, h("p", { role: "alert", class: "notice" }, error.message));
+      fill(result, alert(error));
     }
   };
   const swap = h("button", { type: "button", onclick: () => {

@@ -22,23 +22,40 @@ const engine = (number) => {
 const MAX_ITEMS = 500;
 const MAX_FIELDS = 2000;
 const MAX_DEPTH = 40;
-const MAX_TEXT = { base64data: 4 << 20, "alm-examples": 4 << 20, description: 200_000 };
+const MAX_TEXT = new Map([["base64data", 4 << 20], ["description", 200_000]]);
+/** The maximum number of values of a preview. */
+const MAX_VALUES = 300_000;
+
+/** Returns a preview with the examples of its CSV in place of their text; they are null if the text is not valid JSON. */
+function withExamples(preview) {
+  const annotations = preview.csv?.metadata?.annotations;
+  const written = annotations?.["alm-examples"];
+  delete annotations?.["alm-examples"];
+  try {
+    return { ...preview, examples: JSON.parse((typeof written === "string" && written) || "[]") };
+  } catch {
+    return { ...preview, examples: null };
+  }
+}
 
 /** Returns a preview without what is too much to show; `isClipped` says whether something is missing. */
-function clipped(preview) {
+function clipped({ crds, ...preview }) {
   let isClipped = false;
+  let left = MAX_VALUES;
   const part = (all, max) => {
     if (all.length > max) isClipped = true;
     return all.slice(0, max);
   };
   const clip = (value, name, depth = 0) => {
-    if (depth > MAX_DEPTH) return void (isClipped = true);
-    if (typeof value === "string") return part(value, MAX_TEXT[name] ?? 10_000);
+    left -= 1;
+    if (depth > MAX_DEPTH || left < 0) return void (isClipped = true);
+    if (typeof value === "string") return part(value, MAX_TEXT.get(name) ?? 10_000);
     if (Array.isArray(value)) return part(value, MAX_ITEMS).map((item) => clip(item, undefined, depth + 1));
     if (value === null || typeof value !== "object") return value;
     return Object.fromEntries(part(Object.entries(value), MAX_FIELDS).map(([name, item]) => [name, clip(item, name, depth + 1)]));
   };
-  return { ...clip(preview), isClipped };
+  // The CRDs last: nothing else is that large.
+  return { ...clip(preview), crds: clip(crds) ?? {}, isClipped };
 }
 
 /** Compiles the WebAssembly while it is decompressed. */
@@ -98,7 +115,7 @@ const methods = {
 
   fix: (number, finding) => JSON.parse(engine(number).fix(finding)),
   fixAll: (number) => JSON.parse(engine(number).fixAll()),
-  preview: (number) => clipped(JSON.parse(engine(number).preview())),
+  preview: (number) => clipped(withExamples(JSON.parse(engine(number).preview()))),
   compare: (old, next) => JSON.parse(engine(next).compare(engine(old))),
   /** Returns the packages of a catalog; their icons are asked for one by one. */
   packages(number) {

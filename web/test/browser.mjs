@@ -100,6 +100,13 @@ export async function drop(tab, files) {
   }, list);
 }
 
+/** Drops files, and waits until what was dropped has been validated: for pages on which something is open already. */
+export async function dropNext(tab, files) {
+  await tab.evaluate(() => (document.title = "before"));
+  await drop(tab, files);
+  await tab.waitForFunction(() => document.title !== "before");
+}
+
 /** Waits until the findings of what was dropped are shown, and returns them. */
 export async function findings(tab) {
   await tab.waitForSelector(".findings .summary h3");

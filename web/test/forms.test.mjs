@@ -1,7 +1,7 @@
 // The form and the details of a custom resource, as OpenShift's console shows them.
 
 import assert from "node:assert/strict";
-import { case_, drop, findings, screenshots, snapshot } from "./browser.mjs";
+import { case_, drop, dropNext, findings, screenshots, snapshot } from "./browser.mjs";
 
 const shot = screenshots();
 const ui = (...names) => names.map((name) => `urn:alm:descriptor:com.tectonic.ui:${name}`);
@@ -137,7 +137,7 @@ case_("what is filled in changes the YAML, and shows the fields that depend on i
   await (await field("TLS")).click();
   assert.equal(await shown("Certificate"), false);
   await (await field("Ratio")).type("0.5");
-  await tab.click("[aria-label=Increment]");
+  await tab.click("[aria-label='Increment Size']");
   await tab.select(`#${await (await field("Level")).evaluate((one) => one.id)}`, "high");
   // Items are added and removed, with the focus on what is next.
   await tab.$$eval("summary", (all) => all.find((one) => one.textContent === "words").click());
@@ -158,7 +158,7 @@ case_("details show the status and the spec as the console does", { viewport: { 
   await view(tab, bundle());
   const facts = await tab.$$eval(".page.details .halves > .facts > dt", (all) => all.map((one) => `${one.textContent}: ${one.nextElementSibling.innerText.replace(/\s+/g, " ")}`));
   snapshot("details", [...facts, "", ...(await texts(tab, ".page.details .notices li"))]);
-  assert.deepEqual(await texts(tab, ".page.details h3, .page.details h4"), ["Lake overview", "Conditions of the lake", "What this page lacks"]);
+  assert.deepEqual(await texts(tab, ".page.details h3, .page.details h4"), ["Lake overview", "Conditions of the lake", "Ignored or not shown by the console"]);
   assert.deepEqual(await texts(tab, ".page.details tbody td"), ["Ready", "True", "-", "Full", "-"]);
   await tab.$eval(".page.details", (page) => page.scrollIntoView());
   await shot(tab, "details");
@@ -167,9 +167,7 @@ case_("details show the status and the spec as the console does", { viewport: { 
 case_("what users miss in a form is named", {}, async (tab) => {
   const notices = async (options) => {
     if (await tab.$("#tab-validate")) await tab.click("#tab-validate");
-    await tab.evaluate(() => (document.title = "before"));
-    await drop(tab, bundle(options));
-    await tab.waitForFunction(() => document.title !== "before");
+    await dropNext(tab, bundle(options));
     await tab.click("#tab-forms");
     await tab.waitForSelector(".page.create");
     return [...(await texts(tab, ".preview.forms .notice")), ...(await texts(tab, ".page.create .form .missing")), await tab.$eval("#form-name", (input) => input.value).catch(() => "no form")];
@@ -178,7 +176,7 @@ case_("what users miss in a form is named", {}, async (tab) => {
   assert.deepEqual(await notices({ examples: JSON.stringify([{ ...example, apiVersion: "example.com/v1beta1" }]) }), ["metadata.annotations.alm-examples has no Lake of example.com/v1, only of example.com/v1beta1, so the form has no example, and the YAML view is almost empty.", "example"]);
   assert.deepEqual(await notices({ annotations: { "operators.operatorframework.io/internal-objects": '["lakes.example.com"]' } }), ["operators.operatorframework.io/internal-objects names this CRD, so the console does not list it among the provided APIs.", "sample"]);
   assert.deepEqual(await notices({ version: "v2", examples: "[]" }), ["The CRD does not have the version v2.", "metadata.annotations.alm-examples has no Lake of example.com/v2, so the form has no example, and the YAML view is almost empty.", "A form is not available for this resource. Use the YAML view.spec: its schema is empty", "no form"]);
-  assert.deepEqual(await notices({ properties: { spec: { type: "object", "x-kubernetes-preserve-unknown-fields": true } } }), ["A form is not available for this resource. Use the YAML view.spec: its schema names no properties", "no form"]);
+  assert.deepEqual(await notices({ properties: { spec: { type: "object", "x-kubernetes-preserve-unknown-fields": true } } }), ["A form is not available for this resource. Use the YAML view.spec: its schema declares no properties", "no form"]);
   assert.deepEqual(await notices({ owned: { name: "ponds.example.com" } }), ["The bundle does not contain the CRD ponds.example.com.", "A form is not available for this resource. Use the YAML view.spec: its schema is empty", "no form"]);
 });
 
@@ -190,4 +188,21 @@ case_("names of a schema change nothing but the form", {}, async (tab) => {
   assert.deepEqual(await tab.evaluate(() => "polluted" in {} || "polluted" in (() => {})), false);
   await tab.click("#yaml-view");
   assert.match(await tab.$eval(".yaml", (yaml) => yaml.textContent), /__proto__:\n {4}polluted: evil\n {2}constructor:\n {4}prototype:\n {6}polluted: evil/);
+});
+
+case_("nothing in a schema, a descriptor or an example becomes markup or a script", {}, async (tab) => {
+  const evil = `"><img src=x onerror=alert(1)>`;
+  const named = { type: "string", title: evil, description: evil, enum: [evil], default: evil };
+  await view(tab, bundle({
+    properties: { spec: object({ a: named, [evil]: object({ [evil]: named }), odd: { type: "constructor" } }, { required: [evil] }), status: object({ url: string }) },
+    examples: JSON.stringify([{ apiVersion: "example.com/v1", kind: "Lake", metadata: { name: evil, labels: { [evil]: evil } }, spec: { a: evil }, status: { url: "javascript:alert(2)", conditions: [{ type: evil }] } }]),
+    owned: {
+      displayName: evil, description: evil,
+      specDescriptors: [{ ...descriptor("a", evil, `urn:alm:descriptor:io.kubernetes:${evil}`), description: evil }, descriptor("odd", "Odd", ...ui("text"))],
+      statusDescriptors: [descriptor("url", evil, "urn:alm:descriptor:org.w3:link")],
+    },
+  }));
+  await unfold(tab);
+  await tab.click("#yaml-view");
+  assert.equal(await tab.$$eval("#panel script, #panel [onerror], #panel img, #panel a", (all) => all.length), 0);
 });

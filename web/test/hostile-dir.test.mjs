@@ -1,6 +1,7 @@
 // The inputs of a directory, HOSTILE_DIR, which are hostile: the page answers each within its limits. `record-input` makes such a directory
 // of the scripts that attack bundle-tool.
 
+import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
@@ -23,6 +24,7 @@ function names() {
 
 test("hostile inputs of a directory", { skip: skip || (directory ? false : "HOSTILE_DIR is not set"), timeout: 3_600_000 }, async (t) => {
   const files = readdirSync(directory).filter((name) => /\.(tar|zip|gz|tgz|json|ya?ml)$/.test(name)).sort();
+  assert.ok(files.length > 0, `${directory} has no inputs`);
   const called = names();
   const most = { pause: [0, ""], peak: [0, ""] };
   const kinds = new Map();

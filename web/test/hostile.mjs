@@ -83,7 +83,10 @@ export async function examine({ browser, tab, problems }, path, check = () => {}
       for (const view of await tab.$$eval("[role=tab]", (tabs) => tabs.map((tab) => tab.id))) {
         await tab.evaluate((view) => document.getElementById(view).click(), view);
         await tab.waitForFunction((view) => document.querySelector("#panel")?.getAttribute("aria-labelledby") === view, { timeout: 60_000 }, view);
-        if (view === "tab-forms") await tab.$$eval("details.group", (all) => all.slice(0, 20).forEach((one) => (one.open = true)));
+        if (view === "tab-forms") await tab.$$eval("details.group", (all) => {
+          all.slice(0, 20).forEach((one) => (one.open = true));
+          document.querySelector("#yaml-view")?.click();
+        });
         if (view === "tab-catalog") await tab.evaluate(() => document.querySelector(".packages .place")?.click());
         // The next time that the page measures itself.
         await tab.evaluate(() => new Promise((resolve) => setTimeout(resolve, 20)));

@@ -78,6 +78,15 @@ hostile("a schema of many fields and levels", () => {
   for (let depth = 0; depth < 200; depth += 1) deep = { type: "object", properties: { a: deep } };
   return bundle(undefined, crd({ type: "object", properties: { deep, ...Object.fromEntries(many(50_000, (index) => [`f${index}`, { type: "string" }])) } }));
 });
+hostile("defaults that multiply, fields that depend on each other in a circle, and a deep example", () => {
+  const nested = (levels) => (levels === 0 ? { x: { type: "string", default: "q" } } : { a: { type: "array", default: many(500, () => ({})), items: { type: "object", properties: nested(levels - 1) } } });
+  const fields = Object.fromEntries(many(1900, (index) => [`f${index}`, { type: "string" }]));
+  return bundle(({ metadata, spec }) => {
+    const depend = (index) => ({ path: `f${index}`, "x-descriptors": [`urn:alm:descriptor:com.tectonic.ui:fieldDependency:f${(index + 1) % 500}:true`] });
+    spec.customresourcedefinitions.owned[0].specDescriptors = many(500, depend);
+    metadata.annotations["alm-examples"] = `[{"apiVersion": "example.com/v1", "kind": "Gizmo", "spec": ${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}}]`;
+  }, crd({ type: "object", properties: { ...fields, b: { type: "object", properties: nested(5) } } }));
+});
 hostile("an icon that draws itself a billion times, with scripts and references", () => {
   const levels = many(9, (level) => `<g id="l${level + 1}">${`<use href="#l${level}"/>`.repeat(10)}</g>`).join("");
   const icon = `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(2)</script><image href="https://evil.example/x.png"/><rect id="l0" width="1" height="1"/>${levels}</svg>`;

@@ -12,7 +12,7 @@ pub(super) const VARIABLES: &[(&str, &[Variable])] = &[
             ("COLUMNS", "Width of the terminal, if the terminal does not report one."),
             (
                 "TMPDIR",
-                "Directory for temporary files, such as the layers that `push` builds, or that `copy` and `mirror` transfer between registries. Layers for a layout or an archive are stored on its disk instead.",
+                "Directory for temporary files, such as layers that `push` builds or that `copy` and `mirror` transfer between registries. Layers for a layout or an archive are stored on the target's disk instead.",
             ),
             ("RAYON_NUM_THREADS", "Number of threads that validate bundles and read catalogs."),
         ],

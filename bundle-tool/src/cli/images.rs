@@ -85,7 +85,7 @@ impl RegistryArgs {
         Self { deadline: OnceLock::from(deadline), ..self.clone() }
     }
 
-    /// Returns when all network access of the command must have ended; `None` if its time is not limited. The time starts with the
+    /// Returns the deadline for all network access of the command; `None` if its time is not limited. The time starts with the
     /// first call.
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         match self.timeout {
@@ -120,7 +120,7 @@ impl From<RegistryConnection> for RegistryArgs {
 }
 
 impl RegistryConnection {
-    /// Returns what commands pass that declare these options in another way; `plain_http` are hosts without TLS.
+    /// Returns the options of a command that declares them differently; `plain_http` are hosts without TLS.
     pub(crate) fn new(
         ca_file: Vec<PathBuf>,
         plain_http: Vec<String>,

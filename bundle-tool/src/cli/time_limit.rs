@@ -56,13 +56,13 @@ impl Deadline {
         self.cluster.is_over()
     }
 
-    /// Waits for work that changes nothing, no longer than until the deadline; `state` is what the command has not done yet, such as
+    /// Waits for work that changes nothing, until the deadline at most; `state` is what the command has not done yet, such as
     /// `nothing was created`.
     pub(crate) async fn within<T>(self, state: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         self.wait(work).await.unwrap_or_else(|| Err(self.expired(state)))
     }
 
-    /// Waits for a command that only reads the cluster, no longer than until the deadline.
+    /// Waits for a command that only reads the cluster, until the deadline at most.
     pub(crate) async fn reading_cluster<T>(self, work: impl Future<Output = Result<T>>) -> Result<T> {
         self.wait(work).await.unwrap_or_else(|| {
             let TimeLimit { duration, option } = self.limit;

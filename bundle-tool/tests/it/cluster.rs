@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::api_server::ApiServer;
 use crate::push::Registry;
-use crate::support::copy_bundle;
+use crate::support::{copy_bundle, utf8};
 
 fn tool(arguments: &[&str], kubeconfig: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
@@ -19,10 +19,6 @@ fn tool(arguments: &[&str], kubeconfig: &Path) -> Output {
         .env_remove("KUBERNETES_SERVICE_HOST")
         .output()
         .unwrap()
-}
-
-fn utf8(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 const COMMANDS: [&[&str]; 5] = [

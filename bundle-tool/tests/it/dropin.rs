@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::api_server::ApiServer;
 use crate::push::Registry;
-use crate::support::{copy, copy_bundle, fixture};
+use crate::support::{copy, copy_bundle, fixture, utf8};
 
 /// The registry in command lines that were written elsewhere.
 const REGISTRY: &str = "localhost:5107";
@@ -255,17 +255,12 @@ impl Sandbox {
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Run {
-            status: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-            directory,
-        }
+        let (stdout, stderr) = (utf8(&output.stdout), utf8(&output.stderr));
+        Run { status: output.status.code(), stdout, stderr, directory }
     }
 }
 
-/// A line by its name: the exit status, and facts. `>` precedes what standard output has, `!` what standard error has, and `+` the
+/// A line or its name, its exit status, and facts. `>` precedes what standard output has, `!` what standard error has, and `+` the
 /// path of a file that is written, with what it has after a blank.
 type Expected = (&'static str, i32, &'static [&'static str]);
 
@@ -295,6 +290,20 @@ fn check(name: &str, run: &Run, status: i32, facts: &[&str]) -> Vec<String> {
         }
     }
     problems
+}
+
+/// Runs cases beside each other, and fails with the problems of all.
+fn check_all<T: Sync>(cases: &[T], problems: impl Fn(usize, &T) -> Vec<String> + Sync) {
+    let found: Vec<String> =
+        cases.par_iter().enumerate().flat_map(|(index, case)| problems(index, case)).collect();
+    assert!(found.is_empty(), "{} problems of {} lines:\n{}", found.len(), cases.len(), found.join("\n"));
+}
+
+/// Checks lines, each in a copy of the project whose name begins with `name`.
+fn check_lines(sandbox: &Sandbox, name: &str, lines: &[(&str, i32, &[&str])]) {
+    check_all(lines, |index, (line, status, facts)| {
+        check(line, &sandbox.run(&format!("{name}-{index}"), line), *status, facts)
+    });
 }
 
 const PASSED: &str = "!level=info msg=\"All validation tests have completed successfully\"";

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{copy_bundle, run};
+use crate::support::{bundle_and_catalog, copy_bundle, run};
 
 /// Returns the path of the CSV in a bundle.
 fn csv_of(bundle: &std::path::Path) -> std::path::PathBuf {
@@ -93,7 +93,7 @@ fn error_of_an_added_bundle_points_into_the_bundle() {
     let failed =
         run(directory.path(), &["catalog", "add", "catalog", "bundle", "--image", "quay.io/example/a:v1"]);
     assert_ne!(failed.status, Some(0), "{}", failed.stdout);
-    let said = format!("{}{}", failed.stdout, failed.stderr);
+    let said = failed.printed();
     assert!(said.contains("bundle/manifests/"), "{said}");
     assert!(!said.contains("catalog/"), "{said}");
     assert!(!directory.path().join("catalog").exists(), "nothing is written");
@@ -109,7 +109,7 @@ fn invalid_result_of_a_template_names_the_entry_of_the_template() {
     fs::write(directory.path().join("t.yaml"), template).unwrap();
     let bundle = "quay.io/example/gizmo-bundle:v9.9.9=bundle";
     let failed = run(directory.path(), &["catalog", "template", "t.yaml", "--bundle", bundle]);
-    let said = format!("{}{}", failed.stdout, failed.stderr);
+    let said = failed.printed();
     assert_eq!(failed.status, Some(1), "{said}");
     assert!(said.contains("t.yaml:10:"), "{said}");
     assert!(said.contains("quay.io/example/gizmo-bundle:v9.9.9"), "{said}");
@@ -118,16 +118,14 @@ fn invalid_result_of_a_template_names_the_entry_of_the_template() {
 #[test]
 fn catalog_image_without_its_label_is_named() {
     let directory = tempfile::tempdir().unwrap();
-    copy_bundle(directory.path().join("bundle"));
-    let add = ["catalog", "add", "c", "bundle", "--image", "quay.io/example/gizmo-bundle:v1"];
-    assert_eq!(run(directory.path(), &add).status, Some(0));
-    let file = "c/gizmo-operator/catalog.yaml=/configs/gizmo-operator/catalog.yaml";
+    bundle_and_catalog(directory.path());
+    let file = "catalog/gizmo-operator/catalog.yaml=/configs/gizmo-operator/catalog.yaml";
     let push = ["push", "image", "example.com/c:v1", file, "--platform", "linux/amd64", "--to", "oci:image"];
     let pushed = run(directory.path(), &push);
     assert_eq!(pushed.status, Some(0), "{}", pushed.stderr);
     for command in [&["catalog", "validate"][..], &["catalog", "graph"], &["render"]] {
         let failed = run(directory.path(), &[command, &["oci:image"]].concat());
-        let said = format!("{}{}", failed.stdout, failed.stderr);
+        let said = failed.printed();
         assert_eq!(failed.status, Some(2), "{command:?}: {said}");
         assert!(said.contains("operators.operatorframework.io.index.configs.v1"), "{command:?}: {said}");
     }
@@ -153,7 +151,7 @@ fn likely_causes_are_named_by_every_command_that_reads_yaml() {
         &["diff", "in", "in"],
     ] {
         let failed = run(directory.path(), arguments);
-        let said = format!("{}{}", failed.stdout, failed.stderr);
+        let said = failed.printed();
         assert_ne!(failed.status, Some(0), "{arguments:?}: {said}");
         assert!(said.contains(":2:1"), "{arguments:?}: {said}");
         assert!(said.contains("unresolved merge conflict"), "{arguments:?}: {said}");
@@ -188,6 +186,7 @@ fn temporary_paths_are_in_no_message() {
             .output()
             .unwrap();
         let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(!said.is_empty(), "{arguments:?}");
         let paths = [temporary.path(), directory.path()].map(|path| path.display().to_string());
         assert!(!paths.iter().any(|path| said.contains(path)), "{arguments:?}: {said}");
         assert!(!said.contains(".tmp"), "{arguments:?}: {said}");

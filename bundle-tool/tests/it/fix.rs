@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 use serde_json::Value;
 
+use crate::project::{stderr, stdout};
 use crate::support::copy_bundle;
 
 const CSV: &str = "manifests/gizmo-operator.clusterserviceversion.yaml";
@@ -13,14 +14,6 @@ const ANNOTATIONS: &str = "metadata/annotations.yaml";
 
 fn run(args: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("bundle-tool").unwrap().args(args).assert()
-}
-
-fn stdout(assert: &assert_cmd::assert::Assert) -> String {
-    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
-}
-
-fn stderr(assert: &assert_cmd::assert::Assert) -> String {
-    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
 }
 
 /// A copy of the valid bundle in which a string of a file is replaced.

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::push::run;
 use crate::sign;
+use crate::support::utf8;
 
 /// What the archives of these tests contain.
 const PROGRAM: &str = "#!/bin/sh\necho bundle-tool 1.2.3\n";
@@ -50,10 +51,6 @@ fn install(release: &Path, arguments: &[&str]) -> Output {
         .env("BUNDLE_TOOL_RELEASE", format!("file://{}", release.display()))
         .output()
         .unwrap()
-}
-
-fn utf8(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[test]

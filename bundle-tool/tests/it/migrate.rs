@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 
 use crate::api_server::ApiServer;
-use crate::support::fixture;
+use crate::support::{fixture, utf8};
 
 fn migrate(arguments: &[&str], kubeconfig: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
@@ -16,10 +16,6 @@ fn migrate(arguments: &[&str], kubeconfig: &Path) -> Output {
         .env("HOME", "/nonexistent")
         .output()
         .unwrap()
-}
-
-fn utf8(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 fn offline(arguments: &[&str]) -> Output {

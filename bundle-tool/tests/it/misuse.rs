@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{copy_bundle, run};
+use crate::support::{bundle_and_catalog, copy_bundle, run};
 
 /// The arguments, the exit status, and what the error says.
 const MISTAKES: &[(&[&str], i32, &str)] = &[
@@ -85,10 +85,8 @@ const READS_CATALOG: &[&[&str]] = &[
 #[test]
 fn catalog_as_bundle_and_bundle_as_catalog_have_one_error_each() {
     let dir = tempfile::tempdir().unwrap();
-    copy_bundle(dir.path().join("bundle"));
+    bundle_and_catalog(dir.path());
     fs::create_dir_all(dir.path().join("repository/operators")).unwrap();
-    let add = ["catalog", "add", "catalog", "bundle", "--image", "quay.io/example/gizmo-bundle:v1"];
-    assert_eq!(run(dir.path(), &add).status, Some(0));
     for (input, commands, says) in [
         ("catalog", READS_BUNDLE, "catalog is a file-based catalog, expected a bundle: "),
         ("bundle", READS_CATALOG, "bundle is a bundle, expected a file-based catalog: "),
@@ -116,7 +114,7 @@ fn mistakes_are_explained_and_change_nothing() {
     fs::write(dir.path().join("program"), "#!/bin/sh\n").unwrap();
     for (arguments, status, says) in MISTAKES {
         let output = run(dir.path(), arguments);
-        let said = format!("{}{}", output.stdout, output.stderr);
+        let said = output.printed();
         assert_eq!(output.status, Some(*status), "{arguments:?}: {said}");
         assert!(said.contains(says), "{arguments:?}: {said}");
         let mut left: Vec<_> =
@@ -195,9 +193,7 @@ fn scaffold_rejects_reserved_kinds_and_accepts_long_ones() {
 #[test]
 fn compressed_files_and_images_are_told_from_what_is_expected() {
     let dir = tempfile::tempdir().unwrap();
-    copy_bundle(dir.path().join("bundle"));
-    let add = ["catalog", "add", "catalog", "bundle", "--image", "quay.io/example/gizmo-bundle:v1"];
-    assert_eq!(run(dir.path(), &add).status, Some(0));
+    bundle_and_catalog(dir.path());
     let push = ["push", "bundle", "bundle", "registry.example.com/gizmo-bundle:v1", "--to"];
     for to in ["oci:layout", "oci-archive:image.tar"] {
         assert_eq!(run(dir.path(), &[&push[..], &[to]].concat()).status, Some(0));
@@ -345,7 +341,7 @@ fn errors_of_the_system_and_of_connections_are_in_plain_words() {
     for line in FAILING {
         let command: Vec<&str> = line.split(' ').collect();
         let output = run(dir.path(), &command);
-        let said = format!("{}{}", output.stdout, output.stderr);
+        let said = output.printed();
         assert!(matches!(output.status, Some(1 | 2)), "{line}: {said}");
         for internal in INTERNAL {
             assert!(!said.contains(internal), "{line} says `{internal}`: {said}");

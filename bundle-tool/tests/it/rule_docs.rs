@@ -6,12 +6,10 @@ use std::path::Path;
 
 use assert_cmd::Command;
 
+use crate::project::stdout;
+
 fn run(args: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("bundle-tool").unwrap().args(args).assert()
-}
-
-fn stdout(assert: &assert_cmd::assert::Assert) -> String {
-    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
 fn page(id: &str) -> String {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::support::utf8;
+
 fn scorecard(bundle: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
         .arg("scorecard")
@@ -13,10 +15,6 @@ fn scorecard(bundle: &Path, arguments: &[&str]) -> Output {
         .env("HOME", bundle)
         .output()
         .unwrap()
-}
-
-fn utf8(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// A copy of the valid bundle, with replacements in its CSV.

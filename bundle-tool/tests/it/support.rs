@@ -18,12 +18,23 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
+impl Run {
+    /// Returns everything that was printed.
+    pub(crate) fn printed(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+}
+
+/// Returns what a program printed, which is UTF-8.
+pub(crate) fn utf8(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
 /// Runs `bundle-tool` in a directory.
 pub(crate) fn run(directory: &Path, arguments: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
     let output = command.current_dir(directory).args(arguments).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Run { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Run { status: output.status.code(), stdout: utf8(&output.stdout), stderr: utf8(&output.stderr) }
 }
 
 /// Sends a signal to a process that this test has started: the program `kill` is not on every machine.
@@ -51,6 +62,14 @@ pub(crate) fn copy_bundle(to: PathBuf) -> PathBuf {
         copy(&fixture("bundle").join(directory), &to.join(directory));
     }
     to
+}
+
+/// Copies the valid bundle to `bundle` in a directory, and adds it to a new catalog, `catalog`.
+pub(crate) fn bundle_and_catalog(directory: &Path) {
+    copy_bundle(directory.join("bundle"));
+    let add = ["catalog", "add", "catalog", "bundle", "--image", "quay.io/example/gizmo-bundle:v1"];
+    let added = run(directory, &add);
+    assert_eq!(added.status, Some(0), "{}", added.printed());
 }
 
 /// Runs git without the user's configuration.

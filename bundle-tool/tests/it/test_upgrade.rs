@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use crate::api_server::ApiServer;
-use crate::support::copy_bundle;
+use crate::support::{copy_bundle, utf8};
 
 /// The objects of a cluster, by path.
 type Objects = Arc<Mutex<BTreeMap<String, Value>>>;
@@ -192,8 +192,7 @@ impl Fixture {
 
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         let output = self.command(arguments).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
+        (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
     }
 
     /// Writes a catalog whose channel has these entries, with their bundles.

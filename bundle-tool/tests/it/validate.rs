@@ -11,6 +11,7 @@ use assert_cmd::Command;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::project::{stderr, stdout};
 use crate::support::{copy_bundle, git, send_signal};
 
 fn run(args: &[&str]) -> assert_cmd::assert::Assert {
@@ -403,14 +404,6 @@ fn extension_configuration_is_validated_against_the_bundle() {
     assert!(stdout(&assert).contains("unknown field `watchNamespce`: did you mean `watchNamespace`?"));
     validate("- a\n").code(2);
     validate("a: [\n").code(2);
-}
-
-fn stderr(assert: &assert_cmd::assert::Assert) -> String {
-    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
-}
-
-fn stdout(assert: &assert_cmd::assert::Assert) -> String {
-    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
 #[test]

@@ -7,15 +7,12 @@ use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use serde_json::Value;
 
+use crate::project::stderr;
 use crate::schema;
 use crate::support::copy_bundle;
 
 fn run(args: &[&str]) -> Assert {
     Command::cargo_bin("bundle-tool").unwrap().args(args).assert()
-}
-
-fn stderr(assert: &Assert) -> String {
-    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
 }
 
 /// A bundle in a directory of its own whose one finding is an error of the rule `unsupported-kind` in line 2.

@@ -9,15 +9,12 @@ use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use serde_json::{Value, json};
 
+use crate::project::stdout;
 use crate::schema;
 use crate::support::copy_bundle;
 
 fn run(args: &[&str]) -> Assert {
     Command::cargo_bin("bundle-tool").unwrap().args(args).assert()
-}
-
-fn stdout(assert: &Assert) -> String {
-    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
 /// A bundle with errors, warnings and an ignored finding, in files whose names need escapes.

@@ -8,6 +8,7 @@ use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use serde_json::Value;
 
+use crate::project::stderr;
 use crate::support::{copy, fixture};
 
 fn run(args: &[&str]) -> Assert {
@@ -16,10 +17,6 @@ fn run(args: &[&str]) -> Assert {
 
 fn json(assert: &Assert) -> Value {
     serde_json::from_slice(&assert.get_output().stdout).unwrap()
-}
-
-fn stderr(assert: &Assert) -> String {
-    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
 }
 
 #[test]

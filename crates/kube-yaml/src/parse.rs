@@ -42,8 +42,8 @@ pub enum First {
     Unreadable,
 }
 
-/// Parses all documents of a text. Empty documents (nothing, or comments alone) are omitted. An error names the accident that
-/// is its usual cause, such as a merge conflict or a tab, and otherwise what the parser expected.
+/// Parses all documents of a text. Empty documents (nothing, or comments alone) are omitted. An error reports its likely
+/// cause, such as a merge conflict or a tab, and otherwise what the parser expected.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed {
     let parsed = parse_text(text);

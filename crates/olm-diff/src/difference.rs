@@ -27,7 +27,7 @@ pub struct Difference {
     /// CRDs whose manifest configures conversion although a conversion webhook of the CSV converts them, sorted: conversion fails
     /// until OLM has replaced what the manifest configures.
     pub conversion_conflicts: Vec<String>,
-    /// The package, if it differs: OLM takes the new bundle for another operator.
+    /// The package, if it differs: OLM treats the new bundle as another operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub package: Option<(String, String)>,
     /// The channels of the bundle, and the properties that limit where it is installed, as lines.

@@ -150,7 +150,7 @@ pub fn sections(difference: &Difference, marks: [&str; 2]) -> Vec<Section> {
                 .package
                 .iter()
                 .map(|(old, new)| {
-                    format!("`{old}` -> `{new}` (OLM takes it for another operator and does not upgrade the old one)")
+                    format!("`{old}` -> `{new}` (OLM treats it as another operator and does not upgrade the installed one)")
                 })
                 .collect(),
         ),

@@ -24,10 +24,10 @@ pub struct ImagePins {
     pub platforms: BTreeMap<String, Vec<String>>,
 }
 
-/// Where a bundle is written: what is there, and when.
+/// The destination of a bundle: the existing bundle, and the time.
 #[derive(Debug, Default)]
 pub struct Destination {
-    /// The bundle that is there.
+    /// The existing bundle.
     pub previous: PreviousBundle,
     /// The time set by `SOURCE_DATE_EPOCH`, in RFC 3339.
     pub epoch: Option<String>,

@@ -37,7 +37,7 @@ pub struct Generated {
     pub report: GenerateReport,
 }
 
-/// The objects of the manifests by what they are for, with the images that [`Options::images`] replaces.
+/// The manifests sorted by purpose, with images replaced by [`Options::images`].
 #[derive(Debug)]
 pub struct SortedManifests<'o> {
     options: &'o Options,
@@ -48,7 +48,7 @@ pub struct SortedManifests<'o> {
     report: GenerateReport,
 }
 
-/// The objects with the digests of their images, of which a bundle is made.
+/// The sorted manifests with image digests, from which a bundle is generated.
 #[derive(Debug)]
 pub struct PinnedManifests<'o> {
     sorted: SortedManifests<'o>,

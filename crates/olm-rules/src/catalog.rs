@@ -122,8 +122,8 @@ catalog_rules! {
         source: Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg.go").since("1.17"),
     }
     CATALOG_FIELD_UNKNOWN: Warning "catalog-field-unknown" {
-        what: "A blob has a field that opm does not read, and that is likely a misspelling of one that it reads.",
-        impact: Impact::Specific("opm ignores the field: an upgrade edge in it does not exist."),
+        what: "A blob has an unknown field whose name is similar to a field that opm reads.",
+        impact: Impact::Specific("opm ignores the field, so an upgrade edge that it declares does not exist."),
         help: "correct the name of the field",
         source: Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg.go").since("1.17"),
     }

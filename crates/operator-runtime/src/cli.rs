@@ -47,13 +47,13 @@ struct ManifestsArgs {
     /// Print all objects to standard output (same as `--output-dir -`)
     #[arg(long)]
     stdout: bool,
-    /// Print what a bundle is generated from: all objects, without the permissions that OLM makes unnecessary
+    /// Print all objects as input for `bundle-tool generate bundle`, without the permissions that OLM makes unnecessary
     #[arg(long, conflicts_with = "output_dir")]
     olm: bool,
     /// Print only the CRDs
     #[arg(long, conflicts_with_all = ["output_dir", "stdout", "olm"])]
     crds: bool,
-    /// URL at which the API server reaches the conversion webhook, instead of the manager's Service
+    /// URL at which the API server calls the conversion webhook, instead of the manager's Service
     #[arg(long, requires = "crds", value_name = "URL")]
     webhook_url: Option<WebhookUrl>,
     /// Image of the operator [default: the operator's repository with the tag vVERSION]

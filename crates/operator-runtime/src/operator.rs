@@ -346,7 +346,7 @@ impl Operator {
         self.permissions_with(Installer::Manifests)
     }
 
-    /// Returns the permissions that the operator needs if this installs it.
+    /// Returns the permissions that the operator needs if `installer` installs it.
     pub(crate) fn permissions_with(&self, installer: Installer) -> Permissions {
         let Permissions { mut watched, mut cluster, mut own } = self.extra.clone();
         for controller in &self.controllers {

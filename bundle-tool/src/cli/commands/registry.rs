@@ -112,7 +112,7 @@ struct Serve {
     htpasswd: Option<PathBuf>,
     #[command(flatten)]
     registries: RegistryConnection,
-    /// Time limit for fetching what one request of a client needs
+    /// Time limit for fetching from --proxy, per client request, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = TimeLimit::parser("--fetch-timeout"), requires = "proxy", help_heading = "Registry options")]
     fetch_timeout: TimeLimit,
 }

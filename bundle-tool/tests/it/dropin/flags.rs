@@ -160,12 +160,5 @@ fn flags_are_read_as_cobra_reads_them() {
             &["!--package <name> must be set if PROJECT config file is not present"],
         ),
     ];
-    let problems: Vec<String> = cases
-        .par_iter()
-        .enumerate()
-        .flat_map(|(index, (line, status, facts))| {
-            check(line, &sandbox.run(&format!("cobra-{index}"), line), *status, facts)
-        })
-        .collect();
-    assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
+    check_lines(&sandbox, "cobra", cases);
 }

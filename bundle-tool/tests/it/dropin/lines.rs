@@ -251,25 +251,21 @@ fn public_command_lines_work() {
             Some((format!("{}|{}", parts.next()?, parts.next()?), parts.next()?))
         })
         .collect();
-    let problems: Vec<String> = lines
-        .par_iter()
-        .flat_map(|(name, line)| {
-            let Some((_, status, facts)) = LINES.iter().find(|(other, ..)| other == name) else {
-                return vec![format!("{name}: no expectation")];
-            };
-            // A new project is a directory of its own.
-            let line = match name.as_str() {
-                "S|init" => format!("mkdir empty && cd empty && {line} --skip-go-version-check"),
-                "S|capi" => {
-                    let init = "operator-sdk init --domain example.com --skip-go-version-check";
-                    format!("mkdir empty && cd empty && {init} && {line}")
-                }
-                _ => (*line).to_owned(),
-            };
-            check(name, &sandbox.run(name, &line), *status, facts)
-        })
-        .collect();
-    assert!(problems.is_empty(), "{} of {}:\n{}", problems.len(), lines.len(), problems.join("\n"));
+    check_all(&lines, |_, (name, line)| {
+        let Some((_, status, facts)) = LINES.iter().find(|(other, ..)| other == name) else {
+            return vec![format!("{name}: no expectation")];
+        };
+        // A new project is a directory of its own.
+        let line = match name.as_str() {
+            "S|init" => format!("mkdir empty && cd empty && {line} --skip-go-version-check"),
+            "S|capi" => {
+                let init = "operator-sdk init --domain example.com --skip-go-version-check";
+                format!("mkdir empty && cd empty && {init} && {line}")
+            }
+            _ => (*line).to_owned(),
+        };
+        check(name, &sandbox.run(name, &line), *status, facts)
+    });
     assert!(!sandbox.server.requests().is_empty());
 }
 
@@ -374,48 +370,43 @@ fn calls_of_public_projects_work() {
     calls.sort();
     calls.dedup();
     assert!(calls.len() > 40, "{calls:?}");
-    let problems: Vec<String> = calls
-        .par_iter()
-        .enumerate()
-        .flat_map(|(index, call)| {
-            let words: Vec<&str> = call.split_whitespace().collect();
-            let name = format!("call-{index}");
-            let prepare = |what: &str| -> String {
-                let paths = words.iter().filter(|word| {
-                    word.contains(what)
-                        && !word.contains("quay.io")
-                        && !word.contains("localhost")
-                        && !word.starts_with('-')
-                });
-                paths
+    check_all(&calls, |index, call| {
+        let words: Vec<&str> = call.split_whitespace().collect();
+        let name = format!("call-{index}");
+        let prepare = |what: &str| -> String {
+            let paths = words.iter().filter(|word| {
+                word.contains(what)
+                    && !word.contains("quay.io")
+                    && !word.contains("localhost")
+                    && !word.starts_with('-')
+            });
+            paths
                     .map(|path| {
                         format!(
                             "if [ ! -e {path} ]; then cp -R {what} copy; mkdir -p $(dirname {path}); mv copy {path}; fi; "
                         )
                     })
                     .collect()
-            };
-            let setup = match (words[0], words.get(1).copied(), words.get(2).copied()) {
-                ("operator-sdk", Some("bundle" | "scorecard"), _) | ("opm", Some("render"), _) => {
-                    prepare("bundle")
-                }
-                ("opm", Some("validate" | "generate"), _) => prepare("catalog"),
-                ("opm", Some("alpha"), Some("bundle")) => "cp -R manifests versions; ".to_owned(),
-                _ => String::new(),
-            };
-            let is_of_cluster = words.iter().any(|word| matches!(*word, "run" | "olm"));
-            // The fixture does not pass the scorecard's tests, and there is no OLM on the mock cluster.
-            let status = i32::from(is_of_cluster || words.contains(&"scorecard"));
-            let line = format!("{setup}cat km.yaml | {call}");
-            let run = sandbox.run(&name, &line);
-            let mut problems = check(call, &run, status, &[]);
-            if run.stderr.contains("Usage:") {
-                problems.push(format!("{call}: a usage error"));
+        };
+        let setup = match (words[0], words.get(1).copied(), words.get(2).copied()) {
+            ("operator-sdk", Some("bundle" | "scorecard"), _) | ("opm", Some("render"), _) => {
+                prepare("bundle")
             }
-            problems
-        })
-        .collect();
-    assert!(problems.is_empty(), "{} of {}:\n{}", problems.len(), calls.len(), problems.join("\n"));
+            ("opm", Some("validate" | "generate"), _) => prepare("catalog"),
+            ("opm", Some("alpha"), Some("bundle")) => "cp -R manifests versions; ".to_owned(),
+            _ => String::new(),
+        };
+        let is_of_cluster = words.iter().any(|word| matches!(*word, "run" | "olm"));
+        // The fixture does not pass the scorecard's tests, and there is no OLM on the mock cluster.
+        let status = i32::from(is_of_cluster || words.contains(&"scorecard"));
+        let line = format!("{setup}cat km.yaml | {call}");
+        let run = sandbox.run(&name, &line);
+        let mut problems = check(call, &run, status, &[]);
+        if run.stderr.contains("Usage:") {
+            problems.push(format!("{call}: a usage error"));
+        }
+        problems
+    });
 }
 
 /// Returns the lines of the tables in `docs/migrating.md`: those of the other tool with the native ones.
@@ -432,32 +423,27 @@ fn documented_lines_work_in_both_forms() {
     let sandbox = Sandbox::new();
     let rows = documented();
     assert!(rows.len() > 20, "{rows:?}");
-    let problems: Vec<String> = rows
-        .par_iter()
-        .enumerate()
-        .flat_map(|(index, (theirs, ours))| {
-            // What needs OLM fails on the mock cluster, after the command line was accepted.
-            let needs_olm = [" run ", " olm "].iter().any(|word| theirs.contains(word));
-            let mut problems = Vec::new();
-            for (kind, line) in [("theirs", theirs), ("ours", ours)] {
-                let run = sandbox.run(&format!("documented-{index}-{kind}"), line);
-                let is_expected = if needs_olm {
-                    matches!(run.status, Some(1 | 2))
-                        && !run.stderr.contains("Usage")
-                        && ["OLM is not installed", "the cluster has no OLM"]
-                            .iter()
-                            .any(|text| run.stdout.contains(text) || run.stderr.contains(text))
-                } else {
-                    run.status == Some(0)
-                };
-                if !is_expected {
-                    problems.push(format!("{line}: {:?}: {}", run.status, run.stderr));
-                }
+    check_all(&rows, |index, (theirs, ours)| {
+        // What needs OLM fails on the mock cluster, after the command line was accepted.
+        let needs_olm = [" run ", " olm "].iter().any(|word| theirs.contains(word));
+        let mut problems = Vec::new();
+        for (kind, line) in [("theirs", theirs), ("ours", ours)] {
+            let run = sandbox.run(&format!("documented-{index}-{kind}"), line);
+            let is_expected = if needs_olm {
+                matches!(run.status, Some(1 | 2))
+                    && !run.stderr.contains("Usage")
+                    && ["OLM is not installed", "the cluster has no OLM"]
+                        .iter()
+                        .any(|text| run.stdout.contains(text) || run.stderr.contains(text))
+            } else {
+                run.status == Some(0)
+            };
+            if !is_expected {
+                problems.push(format!("{line}: {:?}: {}", run.status, run.stderr));
             }
-            problems
-        })
-        .collect();
-    assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
+        }
+        problems
+    });
 }
 
 /// The line that fails natively, because it reads tags from a registry on this machine without TLS.

@@ -4,11 +4,8 @@
 use super::*;
 use lines::NO_OLM;
 
-/// A line, its exit status, and facts, as in [`Expected`].
-type Line = (&'static str, i32, &'static [&'static str]);
-
 #[rustfmt::skip]
-const LINES: &[Line] = &[
+const LINES: &[Expected] = &[
     ("operator-sdk generate bundle --package minio-directpv --version 4.0.0 --deploy-dir deploy --manifests --metadata --output-dir bundles/redhat/4.0.0 --channels stable --overwrite", 0, &["+bundles/redhat/4.0.0/manifests/minio-directpv.clusterserviceversion.yaml name: minio-directpv.v4.0.0", "+bundles/redhat/4.0.0/metadata/annotations.yaml channels.v1: stable"]),
     ("operator-sdk generate bundle --input-dir=deploy --kustomize-dir=config/olm --version=0.45.0 --package=strimzi-cluster-operator --output-dir=./", 0, &["+manifests/strimzi-cluster-operator.clusterserviceversion.yaml", "+metadata/annotations.yaml"]),
     ("cat km.yaml | operator-sdk generate bundle --package kubearchive-installer --version 0.0.1", 0, &[">Generating bundle version 0.0.1", "+bundle.Dockerfile COPY bundle/manifests /manifests/"]),
@@ -93,14 +90,5 @@ const LINES: &[Line] = &[
 
 #[test]
 fn more_public_command_lines_work() {
-    let sandbox = Sandbox::new();
-    let problems: Vec<String> = LINES
-        .par_iter()
-        .enumerate()
-        .flat_map(|(index, (line, status, facts))| {
-            let run = sandbox.run(&format!("public-{index}"), line);
-            check(line, &run, *status, facts)
-        })
-        .collect();
-    assert!(problems.is_empty(), "{} of {}:\n{}", problems.len(), LINES.len(), problems.join("\n"));
+    check_lines(&Sandbox::new(), "public", LINES);
 }

@@ -24,7 +24,7 @@ struct Shared {
     uploads: KeyedLocks,
 }
 
-/// The question whether a registry requires a login. It is asked once.
+/// Whether a registry requires a login; determined once.
 #[derive(Default)]
 struct LoginLookup {
     /// The challenge, or `None` if no login is required.
@@ -41,7 +41,7 @@ pub(crate) struct Key {
     pub(crate) user_agent: String,
 }
 
-/// Whom a client trusts, and what it shows.
+/// Which certificates a client trusts, and which it presents.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Trust {
     /// Plain HTTP only.
@@ -61,7 +61,7 @@ pub(crate) enum Trust {
 
 impl fmt::Debug for SharedConnections {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Never the keys, which have secrets.
+        // Omits the keys, because they contain secrets.
         formatter.debug_struct("SharedConnections").finish_non_exhaustive()
     }
 }

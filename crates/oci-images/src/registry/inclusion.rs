@@ -57,7 +57,7 @@ impl Included {
         })
     }
 
-    /// Verifies that the log signed the root of a tree that includes the entry; `verifies` is asked with bytes and a signature.
+    /// Verifies that the log signed the root of a tree that includes the entry; `verifies` checks a signature of bytes.
     pub(super) fn verify_tree(&self, verifies: impl Fn(&[u8], &[u8]) -> bool) -> Result<(), &'static str> {
         const MALFORMED: &str = "its checkpoint is malformed";
         let (note, signatures) = self.checkpoint.split_once("\n\n").ok_or(MALFORMED)?;
@@ -75,7 +75,7 @@ impl Included {
             self.log.starts_with(hint).then(|| signature.to_vec())
         });
         if origin.is_empty() || !own.any(|signature| verifies(note.as_bytes(), &signature)) {
-            return Err("it is not signed by the log");
+            return Err("its checkpoint is not signed by the log");
         }
         if size.parse() != Ok(self.size) || self.root().is_none_or(|found| found != root) {
             return Err("the log does not include it");
@@ -129,10 +129,10 @@ impl Included {
                 let entry = &body["spec"]["dsseV002"];
                 (&entry["signatures"][0], &entry["payloadHash"], payload)
             }
-            _ => return Err("unsupported type or version of an entry of Rekor v2"),
+            _ => return Err("unsupported Rekor v2 entry type or version"),
         };
         if found["algorithm"] != "SHA2_256" {
-            return Err("unsupported digest of an entry of Rekor v2");
+            return Err("unsupported digest algorithm");
         }
         let is = |value: &Value, bytes: &[u8]| {
             value.as_str().and_then(|text| STANDARD.decode(text).ok()).is_some_and(|found| found == bytes)
@@ -140,7 +140,7 @@ impl Included {
         let is_about = is(&found["digest"], digest(&SHA256, hashed).as_ref())
             && is(&logged["content"], signature)
             && is(&logged["verifier"]["x509Certificate"]["rawBytes"], certificate);
-        if is_about { Ok(()) } else { Err("it is about another signature") }
+        if is_about { Ok(()) } else { Err("it is for another signature") }
     }
 }
 

@@ -441,7 +441,7 @@ impl Identity {
         });
         let is_signature = logged.is_some_and(|logged| logged == STANDARD.encode(signature));
         if !is_signature || !is_certificate || *digest != sha256(hashed).digest() {
-            return Err(problem("it is about another signature"));
+            return Err(problem("it is for another signature"));
         }
         Ok(())
     }
@@ -698,7 +698,7 @@ mod tests {
         );
         assert_eq!(
             verify(&own, b"changed", Some(&entry)),
-            Err(Problem::Log("it is about another signature".to_owned()))
+            Err(Problem::Log("it is for another signature".to_owned()))
         );
         let changed = world.entry(&certificate, b"changed", &signature, IN_2026);
         assert_eq!(verify(&own, b"changed", Some(&changed)), Err(Problem::Tampered));
@@ -742,7 +742,7 @@ mod tests {
         };
         for (body, other) in bodies(&signature).into_iter().zip(bodies(&sign(&key, payload))) {
             assert_eq!(verify(&body), Ok(()), "{body}");
-            assert_eq!(verify(&other), Err(Problem::Log("it is about another signature".to_owned())));
+            assert_eq!(verify(&other), Err(Problem::Log("it is for another signature".to_owned())));
             let unknown = Problem::Log("unsupported type `intoto`".to_owned());
             assert_eq!(verify(&json!({ "apiVersion": "0.0.1", "kind": "intoto" })), Err(unknown));
         }
@@ -965,7 +965,7 @@ mod tests {
             dsse(&signature, b"other"),
         ] {
             let found = verify(&trusted, &dated.entry(&body), &now);
-            assert_eq!(found, log("it is about another signature"), "{body}");
+            assert_eq!(found, log("it is for another signature"), "{body}");
         }
         let unknown = json!({ "apiVersion": "0.0.3", "kind": "dsse" });
         let found = verify(&trusted, &dated.entry(&unknown), &now);
@@ -998,7 +998,7 @@ mod tests {
         tampered[place + 3] = b'5';
         let untrusted = stranger.timestamp(&signature, VALID, true);
         for (timestamp, reason) in [
-            (of_other, "it is about another signature"),
+            (of_other, "it is for another signature"),
             (tampered, "it is not a timestamp as in RFC 3161"),
             (b"other".to_vec(), "it is not a timestamp as in RFC 3161"),
             (untrusted, "its authority is not trusted"),

@@ -58,7 +58,7 @@ pub(super) struct Token<'a> {
 }
 
 impl<'a> Token<'a> {
-    /// Parses the response of an authority; `None` if it is none, or if its attributes are about another content.
+    /// Parses the response of an authority; `None` if it is not a timestamp, or if its attributes are for other content.
     pub(super) fn parse(response: &'a [u8]) -> Option<Self> {
         let mut response = Der(Der(response).value(SEQUENCE)?);
         let status = Der(response.value(SEQUENCE)?).value(INTEGER)?;

@@ -164,9 +164,9 @@ pub enum Problem {
     #[error("has a signature without the entry of a transparency log, which proves when it was made")]
     NotLogged,
     /// The log that recorded the signature does not date it, and neither does anything else.
-    #[error("has a signature without a timestamp, which proves when it was made")]
+    #[error("has a signature without a timestamp, so nothing proves when it was made")]
     NotTimestamped,
-    /// No timestamp proves anything.
+    /// No timestamp is valid.
     #[error("has a signature with an invalid timestamp: {0}")]
     Timestamp(String),
     /// The entry of the log does not prove anything.

@@ -18,7 +18,7 @@ pub enum Unreadable {
     /// A symbolic link to a directory, where these are not followed.
     #[error("symbolic links to directories are not followed")]
     DirectoryLink,
-    /// A symbolic link out of the directory that is read: what it points to is not part of it, and may be secret.
+    /// A symbolic link or a path out of the directory that is read: what it leads to is not part of it, and may be secret.
     #[error("the symbolic link points outside the directory")]
     LeavesDirectory,
     /// A symbolic link to a directory that contains the link.

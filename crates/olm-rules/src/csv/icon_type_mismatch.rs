@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "icon-type-mismatch",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The data of an icon is not an image, or one of another type than its media type declares.",
+    what: "The data of an icon is not an image, or is an image of a different type than its media type declares.",
     impacts: &[Impact::Specific(
         "Consoles show a broken image: browsers decode the data as the media type says.",
     )],

@@ -5,7 +5,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "pod-image-invalid",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The image of a container is not an image reference, or is the placeholder of kubebuilder's projects.",
+    what: "The image of a container is not an image reference, or is kubebuilder's placeholder `controller:latest`.",
     impacts: &[Impact::Specific(
         "The pod never starts: its container waits with the reason InvalidImageName or ImagePullBackOff.",
     )],

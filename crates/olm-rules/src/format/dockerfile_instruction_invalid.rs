@@ -6,7 +6,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "dockerfile-instruction-invalid",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The bundle's Dockerfile has an instruction that does not exist, or one before `FROM`, or is not encoded in UTF-8.",
+    what: "The bundle's Dockerfile has an unknown instruction, has an instruction before `FROM`, or is not encoded in UTF-8.",
     impacts: &[Impact::Specific("The build of the bundle image fails.")],
     help: "correct the instruction",
     sources: &[Source::symbols(

@@ -22,10 +22,9 @@ pub(crate) static RULE: Rule = Rule {
 
 /// Reports what an empty document hides: separators and comments precede it.
 pub(super) fn report_unread(file: &File, first: &Tree, what: &str, reporter: &mut Reporter<'_>) {
-    reporter.help("remove the separator `---` before it, or the empty document before it");
-    let message = format!(
-        "unread {what}: an empty document precedes it, and only the first document of a file is read"
-    );
+    reporter.help("remove the empty document, or the `---` line before it");
+    let message =
+        format!("the {what} is not read: only the first document of a file is read, and it is empty");
     reporter.place(file, first.root().position(), message);
 }
 

@@ -38,7 +38,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             let message = "unused document: only the first document of a file is read";
             reporter.place(file, second.root().position(), message);
         } else if let Some(error) = error {
-            report(file, error, "unused document with invalid YAML", reporter);
+            report(file, error, "invalid YAML in an unused document", reporter);
         }
     }
 }

@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "metadata-unread",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "A file in `metadata/` other than annotations.yaml is not valid YAML, contains only comments, or begins with an empty document; or `dependencies.yaml` or `properties.yaml` is beside `metadata/` instead of in it.",
+    what: "A file in `metadata/` other than annotations.yaml is invalid YAML, contains only comments, or begins with an empty document; or `dependencies.yaml` or `properties.yaml` is not in `metadata/` but in its parent directory.",
     impacts: &[Impact::Specific(
         "operator-sdk and opm ignore the file without an error, including any dependencies and properties in it.",
     )],
@@ -32,7 +32,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             }
             Content::Documents { first: First::Empty, documents, .. } if file.size > 0 => {
                 match documents.first() {
-                    Some(first) => report_unread(file, first, "list", reporter),
+                    Some(first) => report_unread(file, first, "document", reporter),
                     None => reporter.path(&file.path, "the file contains only comments"),
                 }
             }
@@ -44,6 +44,6 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     }
     for file in context.bundle.files.iter().filter(|file| NAMES.contains(&file.path.as_str())) {
         reporter.help("move the file to metadata/");
-        reporter.path(&file.path, "unread file: dependencies and properties are read in `metadata/`");
+        reporter.path(&file.path, "the file is not read: it belongs in `metadata/`");
     }
 }

@@ -78,8 +78,8 @@ pub struct Options {
     /// Address of the admission webhooks
     #[arg(long, default_value = ":9443", value_name = "ADDRESS")]
     pub webhook_bind_address: String,
-    /// URL at which the API server reaches the webhooks of this manager, which runs outside of the cluster; the CRDs must have it, too.
-    /// The manager issues a certificate for its host and keeps it in memory
+    /// URL at which the API server calls the webhooks of a manager outside the cluster; install CRDs with the same --webhook-url. The
+    /// manager issues a certificate for the host and keeps it in memory
     #[arg(long, value_name = "URL")]
     pub webhook_url: Option<WebhookUrl>,
     /// Directory with tls.crt and tls.key for the webhooks; without these files the manager issues a certificate

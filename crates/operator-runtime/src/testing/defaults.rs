@@ -40,7 +40,7 @@ impl Schemas {
         self.0.get(version.map(|(_, version)| version).unwrap_or_default())
     }
 
-    /// Sets what an object does not have, by the schema of its version.
+    /// Sets the defaults of the schema of the object's version.
     pub(crate) fn complete(&self, object: &mut Value) {
         if let Some(Version { schema, .. }) = self.version(object) {
             complete(object, schema);

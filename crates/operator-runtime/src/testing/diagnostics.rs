@@ -1,4 +1,4 @@
-//! What people look at first if a test waits in vain.
+//! Diagnostics for tests that time out.
 
 use crate::controller::Key;
 use k8s_openapi::api::events::v1::Event;
@@ -10,7 +10,7 @@ use kube::core::{ApiResource, DynamicObject};
 const MAX_OBJECTS: usize = 20;
 const MAX_STATUS_CHARS: usize = 2000;
 
-/// Returns what people look at first if something does not happen: the statuses of all objects of these kinds, and the newest events.
+/// Returns the statuses of all objects of these kinds, and the newest events.
 pub(super) async fn diagnostics(client: &Client, kinds: &[ApiResource]) -> String {
     let cut = |text: String| text.chars().take(MAX_STATUS_CHARS).collect::<String>();
     let mut lines = Vec::new();

@@ -425,7 +425,7 @@ impl MockApi {
     }
 
     /// Allows only what an operator has permissions for: any other request fails the test. Objects of its CRDs get the defaults of
-    /// their schemas, those that exist, too. If it uses kinds of the same plural in
+    /// their schemas, including existing objects. If it uses kinds of the same plural in
     /// several groups, their objects are those of `PLURAL.GROUP`.
     pub fn allow(&self, operator: &Operator) {
         let mut store = self.store();

@@ -30,8 +30,8 @@ use olm_rules::Selection;
 /// Reports what `opm validate` would reject as errors, each with its file and line, and what is likely to cause
 /// problems as warnings.
 ///
-/// Runs the rules of the suite `catalog`, the only suite for catalogs. `bundle-tool fix` applies the fixes of findings, and
-/// `bundle-tool explain RULE` explains a rule.
+/// Runs the rules of the `catalog` suite, the only one for catalogs. Use `bundle-tool fix` to fix findings, and
+/// `bundle-tool explain RULE` to read about a rule.
 ///
 /// Exit status: 0 if no error is found, 1 if an error is found, 2 if a catalog cannot be read.
 #[derive(Debug, Args)]

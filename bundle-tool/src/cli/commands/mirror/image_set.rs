@@ -44,17 +44,17 @@ pub(crate) struct ImageSet {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ignored {
     pub(crate) path: String,
-    /// Continues the path.
+    /// Completes the warning that begins with the path.
     pub(crate) reason: &'static str,
 }
 
 /// Why fields are not honored, by their names.
-const REASONS: [(&str, &str); 6] = [
+const REASONS: [(&str, &str); 5] = [
     ("archiveSize", "was ignored, because archives are not split"),
     ("platforms", "was ignored, because images are mirrored for all their platforms"),
     (
         "repositories",
-        "is not supported and was ignored; render the charts with `helm template` and mirror the output, or name charts in \
+        "is not supported and was ignored; render the charts with `helm template` and mirror the output, or pass charts in \
          registries as REFs",
     ),
     (
@@ -63,10 +63,11 @@ const REASONS: [(&str, &str); 6] = [
     ),
     (
         "targetCatalogSourceTemplate",
-        "is not supported and was ignored; edit the CatalogSource that is written",
+        "is not supported and was ignored; edit the CatalogSource in --manifests-dir",
     ),
-    ("", "is not supported and was ignored"),
 ];
+/// Why all others are not.
+const UNSUPPORTED: &str = "is not supported and was ignored";
 
 impl ImageSet {
     /// Reads a configuration.
@@ -172,7 +173,7 @@ impl ImageSet {
             });
             if !is_valid {
                 let expected =
-                    if name == "targetTag" { "a tag" } else { "a repository without a registry and a tag" };
+                    if name == "targetTag" { "a tag" } else { "a repository without a registry or tag" };
                 bail!("invalid {at}{name} `{}`: expected {expected}", excerpt(value));
             }
             self.renames.push(format!("{at}{name}"));
@@ -243,11 +244,8 @@ impl ImageSet {
         let fields = map.as_object().into_iter().flatten();
         let others = fields.filter(|(name, value)| !known.contains(&name.as_str()) && !is_unset(value));
         self.ignored.extend(others.map(|(name, _)| {
-            let reasons = REASONS.iter().find(|(of, _)| of == name || of.is_empty());
-            Ignored {
-                path: format!("{at}{name}"),
-                reason: reasons.map_or("was ignored", |(_, reason)| reason),
-            }
+            let reason = REASONS.iter().find(|(of, _)| of == name);
+            Ignored { path: format!("{at}{name}"), reason: reason.map_or(UNSUPPORTED, |(_, reason)| reason) }
         }));
     }
 }
@@ -359,11 +357,15 @@ fn range(map: &Json, at: &str) -> Result<Option<Range>> {
 mod tests {
     use super::*;
 
+    /// Reads a configuration of this version with these fields.
+    fn read(fields: &str) -> Result<ImageSet> {
+        let head = format!("kind: ImageSetConfiguration\napiVersion: {API_VERSION}\n");
+        ImageSet::parse((head + fields).as_bytes())
+    }
+
     #[test]
     fn configuration_is_translated_and_the_rest_is_named() {
-        let text = "
-kind: ImageSetConfiguration
-apiVersion: mirror.openshift.io/v2alpha1
+        let fields = "
 archiveSize: 4
 mirror:
   platform: {graph: true}
@@ -391,7 +393,7 @@ mirror:
     repositories: [{name: podinfo}]
     local: [{name: app, path: charts/app.tgz, imagePaths: [x]}, {path: /srv/b.tgz}]
 ";
-        let mut set = ImageSet::parse(text.as_bytes()).unwrap();
+        let mut set = read(fields).unwrap();
         let ignored = |set: &ImageSet| {
             let lines =
                 set.ignored.iter().map(|Ignored { path, reason }| format!("field `{path}` {reason}\n"));
@@ -401,10 +403,10 @@ mirror:
         field `archiveSize` was ignored, because archives are not split
         field `mirror.platform` is not supported and was ignored
         field `mirror.samples` is not supported and was ignored
-        field `mirror.operators[0].targetCatalogSourceTemplate` is not supported and was ignored; edit the CatalogSource that is written
+        field `mirror.operators[0].targetCatalogSourceTemplate` is not supported and was ignored; edit the CatalogSource in --manifests-dir
         field `mirror.operators[0].platforms` was ignored, because images are mirrored for all their platforms
         field `mirror.additionalImages[1].platforms` was ignored, because images are mirrored for all their platforms
-        field `mirror.helm.repositories` is not supported and was ignored; render the charts with `helm template` and mirror the output, or name charts in registries as REFs
+        field `mirror.helm.repositories` is not supported and was ignored; render the charts with `helm template` and mirror the output, or pass charts in registries as REFs
         field `mirror.helm.local[0].imagePaths` is not supported and was ignored; render the chart with `helm template` and mirror the output
         ");
         assert_eq!(set.blocked.patterns(), ["^quay.io/d/.*-debug$", "quay.io/e/app"]);
@@ -457,22 +459,6 @@ mirror:
                 "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v1alpha2",
                 "unsupported apiVersion",
             ),
-            (
-                "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {operators: [{}]}",
-                "missing required field `mirror.operators[0].catalog`",
-            ),
-            (
-                "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: [operators]",
-                "mirror: expected a map, found a list",
-            ),
-            (
-                "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {helm: {local: x}}",
-                "mirror.helm.local: expected a list, found a string",
-            ),
-            (
-                "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {operators: [x]}",
-                "mirror.operators[0]: expected a map, found a string",
-            ),
         ] {
             let error = ImageSet::parse(wrong.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
@@ -481,16 +467,14 @@ mirror:
 
     #[test]
     fn fields_with_defaults_are_not_named() {
-        let text = "
-kind: ImageSetConfiguration
-apiVersion: mirror.openshift.io/v2alpha1
+        let fields = "
 archiveSize: 0
 mirror:
   platform: {}
   operators: [{catalog: quay.io/a/index, targetTag: '', targetCatalog: null, platforms: [], skipDependencies: false}]
   helm: {repositories: []}
 ";
-        let set = ImageSet::parse(text.as_bytes()).unwrap();
+        let set = read(fields).unwrap();
         assert_eq!(set.ignored, []);
         assert!(set.wanted[0].rename.is_none());
     }
@@ -499,6 +483,10 @@ mirror:
     fn each_field_with_a_wrong_value_is_one_error() {
         let many = format!("[{}]", "{name: 'x{1000}{1000}'}, ".repeat(3));
         for (mirror, expected) in [
+            ("[operators]", "mirror: expected a map, found a list"),
+            ("operators: [{}]", "missing required field `mirror.operators[0].catalog`"),
+            ("operators: [x]", "mirror.operators[0]: expected a map, found a string"),
+            ("helm: {local: x}", "mirror.helm.local: expected a list, found a string"),
             (
                 "operators: [{catalog: a, targetCatalog: 5}]",
                 "mirror.operators[0].targetCatalog: expected a string",
@@ -513,7 +501,7 @@ mirror:
             ),
             (
                 "operators: [{catalog: a, targetCatalog: A}]",
-                "expected a repository without a registry and a tag",
+                "expected a repository without a registry or tag",
             ),
             (
                 "operators: [{catalog: a, targetTag: 'a/b'}]",
@@ -551,9 +539,7 @@ mirror:
             (&format!("blockedImages: {many}"), "mirror.blockedImages"),
             ("helm: {local: [{path: ''}]}", "missing required field `mirror.helm.local[0].path`"),
         ] {
-            let head = "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\n";
-            let text = format!("{head}mirror:\n  {mirror}\n");
-            let error = format!("{:#}", ImageSet::parse(text.as_bytes()).unwrap_err());
+            let error = format!("{:#}", read(&format!("mirror:\n  {mirror}\n")).unwrap_err());
             assert!(error.contains(expected) && error.lines().count() == 1, "{mirror}: {error}");
         }
     }

@@ -1,4 +1,4 @@
-//! What `mirror` prints of the images: a line each as soon as its turn comes, or one JSON document at the end.
+//! Output of `mirror`: one line per image as it is processed, or one JSON document at the end.
 
 use std::io::{self, Write as _};
 
@@ -116,7 +116,7 @@ impl Entry<'_> {
 }
 
 impl Summary<'_> {
-    /// Returns the last line; `None` if the lines of the images are all.
+    /// Returns the last line; `None` if there is no summary.
     fn line(&self) -> Option<String> {
         match self {
             Self::Copied => None,

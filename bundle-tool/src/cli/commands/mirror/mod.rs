@@ -167,11 +167,15 @@ impl Mirror {
             writeln!(stderr(), "{WARNING} --skip {} matches no image", printable(unused))?;
         }
         for unused in skip.unused_patterns() {
-            writeln!(stderr(), "{WARNING} blocked image `{}` matches no image", printable(unused))?;
+            writeln!(
+                stderr(),
+                "{WARNING} pattern `{}` in mirror.blockedImages matches no image",
+                printable(unused)
+            )?;
         }
         if images.is_empty() && problems.is_empty() {
             bail!(
-                "no images to mirror: the REFs contain no bundle with an image, or --skip excludes all of them"
+                "no images to mirror: the REFs contain no bundle with an image, or --skip or blockedImages excludes all of them"
             );
         }
         let max_parts = self.max_nested_paths.map(usize::from);
