@@ -296,12 +296,14 @@ mod tests {
             ("a: @b\n", "1:4 `@` cannot begin an unquoted value; quote the value"),
             ("a: `b`\n", "1:4 ``` cannot begin an unquoted value; quote the value"),
             ("a: %b\n", "1:4 `%` cannot begin an unquoted value; quote the value"),
-            ("a: >=1.0.0 <2.0.0\n", "1:5 `>` begins a block of text; quote the value"),
+            ("a: >=1.0.0 <2.0.0\n", "1:5 `>` starts a block scalar; quote the value"),
             ("a: *b\n", "1:4 unknown anchor `b`; quote the value if `*` is part of it"),
             ("a: \"b\nc: d\n", "1:4 quoted value is never closed; add the missing quote"),
-            ("a: 'It's b'\n", "1:8 text after a quoted value; write `''` for a single quote"),
+            ("a: 'It's b'\n", "1:8 unexpected text after a quoted value; write `''` for a single quote"),
             ("a: b\nc:d\ne: f\n", "2:2 missing space after `:`"),
-            ("a:\n    b: 1\n   c: 2\n", "3:4 the indentation of 3 matches no line above"),
+            ("a:\n    b: 1\n   c: 2\n", "3:4 indentation of 3 spaces does not match any line above"),
+            ("a: \"{{ x }}\"\nb: @c\n", "2:4 `@` cannot begin an unquoted value"),
+            ("a: {b: [1, 2}\n", "1:8 `[` is never closed"),
             ("%YAML 1.2\n---\na: b\n", "1:1 directive before `---`"),
         ];
         for (text, expected) in texts {

@@ -969,7 +969,7 @@ mod tests {
         }
         let unknown = json!({ "apiVersion": "0.0.3", "kind": "dsse" });
         let found = verify(&trusted, &dated.entry(&unknown), &now);
-        assert_eq!(found, log("unsupported type or version of an entry of Rekor v2"));
+        assert_eq!(found, log("unsupported Rekor v2 entry type or version"));
         // What the log did not sign.
         for (at, value, reason) in [
             ("/inclusionProof/logIndex", json!("0"), "the log does not include it"),
@@ -987,7 +987,7 @@ mod tests {
         let mut stranger = Dated::new();
         std::mem::swap(&mut stranger.world, &mut Dated::new().world);
         let forged = stranger.entry(&hashed(&signature, signed));
-        assert_eq!(verify(&trusted, &forged, &now), log("it is not signed by the log"));
+        assert_eq!(verify(&trusted, &forged, &now), log("its checkpoint is not signed by the log"));
 
         // Timestamps.
         assert_eq!(verify(&trusted, &entry, &[]), Err(Problem::NotTimestamped));
@@ -999,9 +999,9 @@ mod tests {
         let untrusted = stranger.timestamp(&signature, VALID, true);
         for (timestamp, reason) in [
             (of_other, "it is for another signature"),
-            (tampered, "it is not a timestamp as in RFC 3161"),
-            (b"other".to_vec(), "it is not a timestamp as in RFC 3161"),
-            (untrusted, "its authority is not trusted"),
+            (tampered, "it is not an RFC 3161 timestamp"),
+            (b"other".to_vec(), "it is not an RFC 3161 timestamp"),
+            (untrusted, "its timestamp authority is not trusted"),
         ] {
             assert_eq!(
                 verify(&trusted, &entry, std::slice::from_ref(&timestamp)),
@@ -1014,7 +1014,7 @@ mod tests {
         let late = dated.timestamp(&signature, LATE, false);
         assert_eq!(verify(&trusted, &entry, &[late]), Err(Problem::Expired));
         let expired = dated.timestamp(&signature, "20290101000000Z", false);
-        assert_eq!(verify(&trusted, &entry, &[expired]), failed("its authority is not trusted"));
+        assert_eq!(verify(&trusted, &entry, &[expired]), failed("its timestamp authority is not trusted"));
         for (part, expected) in [
             ("/timestampAuthorities/0/validFor", failed("its authority was not valid at that time")),
             (
@@ -1039,7 +1039,7 @@ mod tests {
         trusted["tlogs"] = dated.trusted(true)["tlogs"].clone();
         trusted["certificateAuthorities"] = dated.world.trusted["certificateAuthorities"].clone();
         let found = verify(&trusted, &entry, &[other_usage.timestamp(&signature, VALID, false)]);
-        assert_eq!(found, failed("its authority is not trusted"));
+        assert_eq!(found, failed("its timestamp authority is not trusted"));
     }
 
     #[test]
