@@ -1134,6 +1134,31 @@ fn two_runs_into_one_layout_keep_the_images_of_both() {
 }
 
 #[test]
+fn two_runs_into_one_archive_write_it_one_after_the_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let source = published(directory);
+    let name = "quay.io/tools/one:v1";
+    push_image(directory, &source, "tools/one:v1", 100_000);
+    let gate = Gate::new();
+    redirect(directory, &source.address, &gate.before(&source.address));
+    // The first run has opened the layout that it packs when the second one starts.
+    gate.open();
+    stdout(&run(directory, &["mirror", name, "--to", "oci:first"]));
+    gate.hold_from(gate.requests());
+    let arguments = ["mirror", name, "--to", "oci-archive:one.tar"];
+    let first = start(directory, &[&arguments[..], &["--idle-timeout", "2s"]].concat());
+    gate.wait();
+    gate.open();
+    let second = start(directory, &arguments);
+    for child in [first, second] {
+        stdout(&child.wait_with_output().unwrap());
+    }
+    require_complete(directory, &arguments, 1);
+    assert!(!directory.join("one.tar.partial").exists());
+}
+
+#[test]
 fn hostile_files_are_one_error_each_and_nothing_is_written() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();

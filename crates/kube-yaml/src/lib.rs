@@ -12,7 +12,6 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-mod likely_cause;
 mod case_insensitive;
 mod decode;
 pub mod edit;
@@ -22,6 +21,7 @@ pub mod go_json;
 pub mod json;
 mod json_text;
 mod libyaml;
+mod likely_cause;
 mod parse;
 mod path;
 mod position;

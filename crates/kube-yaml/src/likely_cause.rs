@@ -222,7 +222,10 @@ fn colon_without_space(text: &[u8]) -> Option<usize> {
         !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte))
     };
     let is_value = |value: &str| {
-        !value.is_empty() && !value.starts_with(|char: char| char.is_whitespace() || is_invisible(char)) && !value.contains(": ") && !value.ends_with(':')
+        !value.is_empty()
+            && !value.starts_with(|char: char| char.is_whitespace() || is_invisible(char))
+            && !value.contains(": ")
+            && !value.ends_with(':')
     };
     (is_key(key) && is_value(value)).then_some(key.len())
 }

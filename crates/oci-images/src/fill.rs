@@ -5,10 +5,10 @@ use std::sync::Arc;
 use futures::stream::{self, FuturesUnordered, StreamExt};
 
 use crate::blocking::blocking;
+use crate::keyed_locks::KeyedLocks;
 use crate::layout::{Blob, DirectoryWriter};
 use crate::location::Error;
 use crate::registry::{Progress, Repository};
-use crate::keyed_locks::KeyedLocks;
 
 /// Puts blobs into a layout, `parallel` at a time, each as soon as it was read. Those without bytes are in the repository `source`, and
 /// are fetched to the disk of the layout: the directory for temporary files may be too small, or memory. A blob that another task puts
@@ -29,8 +29,13 @@ pub(crate) async fn fetch_into(
             if blocking(move || stored.has(&wanted)).await {
                 return Ok(None);
             }
-            let fetched = source.fetch_in(&blob, writer.directory(), progress).await?;
-            Ok::<_, Error>(Some((fetched, Some(lock))))
+            match source.fetch_in(&blob, writer.directory(), progress).await {
+                Ok(fetched) => Ok::<_, Error>(Some((fetched, Some(lock)))),
+                Err(error) => {
+                    lock.fail();
+                    Err(error.into())
+                }
+            }
         })
         .buffer_unordered(parallel);
     let mut adding = FuturesUnordered::new();

@@ -1,25 +1,78 @@
-//! Locks by key: one task does the work for a key, and the others wait and find it done.
+//! Locks by key: one task does the work for a key, and the others wait and find it done. If it fails, none waits any more, because
+//! each failure may take as long as a timeout.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
-/// The locks that tasks hold or wait for.
+/// The locks that tasks hold or wait for, and those of work that has failed.
 #[derive(Debug, Default)]
-pub(crate) struct KeyedLocks(Mutex<HashMap<String, Arc<AsyncMutex<()>>>>);
+pub(crate) struct KeyedLocks(Mutex<HashMap<String, Arc<Lock>>>);
+
+#[derive(Debug, Default)]
+struct Lock {
+    held: Arc<AsyncMutex<()>>,
+    has_failed: AtomicBool,
+}
 
 /// A lock of one task, which ends when the value is dropped.
-pub(crate) type KeyedLock = OwnedMutexGuard<()>;
+#[derive(Debug)]
+pub(crate) struct KeyedLock {
+    lock: Arc<Lock>,
+    /// `None` if the work has failed before: then several tasks may do it at once.
+    _guard: Option<OwnedMutexGuard<()>>,
+}
 
 impl KeyedLocks {
     /// Waits until no other task holds the lock of `key`. The caller then checks what the others have done.
     pub(crate) async fn lock(&self, key: String) -> KeyedLock {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+            locks.retain(|_, lock| Arc::strong_count(lock) > 1 || lock.has_failed());
             Arc::clone(locks.entry(key).or_default())
         };
-        lock.lock_owned().await
+        let mut guard = None;
+        if !lock.has_failed() {
+            guard = Some(Arc::clone(&lock.held).lock_owned().await);
+        }
+        let _guard = guard.filter(|_| !lock.has_failed());
+        KeyedLock { lock, _guard }
+    }
+}
+
+impl Lock {
+    fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Acquire)
+    }
+}
+
+impl KeyedLock {
+    /// Records that the work has failed, so that no other task waits for this one.
+    pub(crate) fn fail(self) {
+        self.lock.has_failed.store(true, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn work_is_done_by_one_task_until_it_fails() {
+        let locks = KeyedLocks::default();
+        let first = locks.lock("a".into()).await;
+        locks.lock("b".into()).await;
+        let mut second = Box::pin(locks.lock("a".into()));
+        assert!(futures::poll!(&mut second).is_pending());
+        first.fail();
+        let second = second.await;
+        // It has failed once, so that a third one does not wait for the second.
+        let third = locks.lock("a".into()).await;
+        drop((second, third));
+        locks.lock("c".into()).await;
+        let keys: Vec<String> = locks.0.lock().unwrap().keys().cloned().collect();
+        assert_eq!(keys.len(), 2, "what has failed and what is held last are kept: {keys:?}");
     }
 }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use crate::blocking::blocking;
 use crate::fill::fetch_into;
+use crate::keyed_locks::KeyedLocks;
 use crate::layout::{
     self, Artifact, Blob, Contents, Digest, DirectoryWriter, Found, Image, OciLayout, Platform, Search,
     Wanted,
 };
 use crate::registry::{self, Options, Progress, Reference, Repository, Resolver};
-use crate::keyed_locks::KeyedLocks;
 
 /// An image could not be read, written or copied.
 #[derive(Debug, thiserror::Error)]

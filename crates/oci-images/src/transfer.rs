@@ -10,6 +10,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::blocking::blocking;
 use crate::fill::fetch_into;
+use crate::keyed_locks::KeyedLocks;
 use crate::layout::{
     self, Artifact, Blob, Digest, DirectoryWriter, Document, Image, OciLayout, Platform, Wanted,
 };
@@ -18,7 +19,6 @@ use crate::reference::Reference;
 #[cfg(feature = "sign")]
 use crate::registry::Policy;
 use crate::registry::{self, Options, Progress, Repository, Resolver};
-use crate::keyed_locks::KeyedLocks;
 
 /// The tags of signatures, attestations and SBOMs that cosign derives from a digest.
 const COSIGN_TAGS: [&str; 3] = ["sig", "att", "sbom"];
@@ -502,18 +502,22 @@ impl Transfer {
         Ok(Expected { root: root.digest, referrers })
     }
 
-    /// Ends the transfer: the layout lists everything that was copied. With `archive`, what was copied becomes an OCI archive.
+    /// Ends the transfer: the layout lists everything that was copied. With `archive`, what was copied becomes an OCI archive, and
+    /// the layout is removed unless `keep_layout` is set. No other transfer writes to the layout meanwhile.
     ///
     /// # Errors
     ///
     /// Those of writing layouts and archives.
-    pub async fn finish(self, archive: Option<PathBuf>) -> Result<(), Error> {
+    pub async fn finish(self, archive: Option<PathBuf>, keep_layout: bool) -> Result<(), Error> {
         let Some(LayoutTarget { path, writer, names, locks: _ }) = self.target else { return Ok(()) };
         let names = names.into_inner().unwrap_or_else(PoisonError::into_inner);
         let finish = move || {
             writer.close()?;
             match archive {
-                Some(archive) => layout::pack(&path, &names, &archive),
+                Some(archive) => {
+                    layout::pack(&path, &names, &archive)?;
+                    if keep_layout { Ok(()) } else { writer.remove() }
+                }
                 None => Ok(()),
             }
         };

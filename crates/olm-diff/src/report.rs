@@ -65,21 +65,50 @@ pub fn write_text(difference: &Difference, styles: &Styles, out: &mut impl Write
 /// # Errors
 /// `out` cannot be written.
 pub fn write_markdown(difference: &Difference, out: &mut impl Write) -> io::Result<()> {
-    let (old, new) = (printable(&difference.old), printable(&difference.new));
-    writeln!(out, "### `{old}` → `{new}`\n\n{}", summary(difference))?;
+    let (old, new) = (code(&difference.old), code(&difference.new));
+    writeln!(out, "### {old} → {new}\n\n{}", summary(difference))?;
     for crd in &difference.crds {
-        writeln!(out, "\n#### Custom resource definition `{}`\n", printable(&crd.name))?;
+        writeln!(out, "\n#### Custom resource definition {}\n", code(&crd.name))?;
         for change in &crd.breaking {
-            writeln!(out, "- {}", printable(&sentence(change)))?;
+            writeln!(out, "- {}", markdown(&sentence(change)))?;
         }
     }
     for Section { title, changes } in sections(difference, ["removed:", "added:"]) {
         writeln!(out, "\n#### {}{}\n", title[..1].to_uppercase(), &title[1..])?;
         for change in changes {
-            writeln!(out, "- {}", printable(&change))?;
+            writeln!(out, "- {}", markdown(&change))?;
         }
     }
     Ok(())
+}
+
+/// Returns a name as code in Markdown.
+fn code(name: &str) -> String {
+    format!("`{}`", printable(name).replace('`', "'"))
+}
+
+/// Returns a sentence as Markdown in which nothing of the bundle becomes a mention, a link or an element: a pull request may have
+/// written it, and a bot posts it. What stands between backticks stays code; other words that Markdown would read become code.
+fn markdown(sentence: &str) -> String {
+    let sentence = printable(sentence);
+    let word = |word: &str| {
+        let is_markup = word != "->"
+            && (word.contains(['@', '[', ']', '<', '>', '*', '_', '#', '!', '~', '&', '|', '\\'])
+                || word.contains("://")
+                || word.contains("www."));
+        if is_markup { code(word) } else { word.to_owned() }
+    };
+    let words = |text: &str| text.split(' ').map(word).collect::<Vec<_>>().join(" ");
+    let mut rest = &*sentence;
+    let mut out = String::new();
+    while let Some((before, (name, after))) =
+        rest.split_once('`').and_then(|(before, rest)| Some((before, rest.split_once('`')?)))
+    {
+        out += &words(before);
+        out += &code(name);
+        rest = after;
+    }
+    out + &words(&rest.replace('`', "'"))
 }
 
 /// Returns one change of a CRD for people: where, what, and what it means.
@@ -222,4 +251,26 @@ pub fn summary(difference: &Difference) -> String {
         }
     }
     parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_bundle_becomes_markup() {
+        for (sentence, expected) in [
+            ("added: channel `a`", "added: channel `a`"),
+            (
+                "added: channel `a` @all [x](http://e.example) <img src=x> `",
+                "added: channel `a` `@all` `[x](http://e.example)` `<img` src=x> '",
+            ),
+            ("`a` -> `b` (replaces)", "`a` -> `b` (replaces)"),
+            ("added: quay.io/a@sha256:1", "added: `quay.io/a@sha256:1`"),
+            ("a `b", "a 'b"),
+        ] {
+            assert_eq!(markdown(sentence), expected);
+        }
+        assert_eq!(code("a`@b`"), "`a'@b'`");
+    }
 }

@@ -20,7 +20,8 @@ fn is_svg(data: &[u8]) -> bool {
     let text = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data).trim_ascii_start();
     let is_xml = [&b"<?xml"[..], b"<!--", b"<!DOCTYPE"].iter().any(|start| text.starts_with(start));
     let start = &text[..text.len().min(XML_START)];
-    text.starts_with(b"<svg") || (is_xml && start.windows(4).any(|window| matches!(window, b"<svg" | b":svg")))
+    text.starts_with(b"<svg")
+        || (is_xml && start.windows(4).any(|window| matches!(window, b"<svg" | b":svg")))
 }
 
 #[cfg(test)]

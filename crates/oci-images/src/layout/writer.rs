@@ -192,6 +192,22 @@ impl DirectoryWriter {
         self.write_index(&mut locked(&self.index))
     }
 
+    /// Removes the layout: nothing but what a layout consists of.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Write`], for example if the directory has other files.
+    pub(crate) fn remove(&self) -> Result<(), Error> {
+        let remove = || {
+            fs::remove_dir_all(self.path.join("blobs"))?;
+            for file in ["index.json", MARKER_NAME] {
+                fs::remove_file(self.path.join(file))?;
+            }
+            fs::remove_dir(&self.path)
+        };
+        remove().map_err(|error| atomic_files::Error::new("remove", &self.path, error).into())
+    }
+
     fn write_index(&self, index: &mut Index) -> Result<(), Error> {
         let Some(content) = &index.content else { return Ok(()) };
         let bytes = document(content)?;

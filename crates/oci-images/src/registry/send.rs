@@ -105,9 +105,22 @@ impl Repository {
         source: Option<&Repository>,
         progress: &Progress,
     ) -> Result<BlobOutcome, Error> {
-        let what = format!("the blob {}", blob.digest());
         // Images that are sent beside this one may have the same blob.
-        let _lock = self.session.upload_lock(blob.digest().as_ref()).await;
+        let lock = self.session.upload_lock(blob.digest().as_ref()).await;
+        let sent = self.push_unlocked(blob, source, progress).await;
+        if sent.is_err() {
+            lock.fail();
+        }
+        sent
+    }
+
+    async fn push_unlocked(
+        &self,
+        blob: &Blob,
+        source: Option<&Repository>,
+        progress: &Progress,
+    ) -> Result<BlobOutcome, Error> {
+        let what = format!("the blob {}", blob.digest());
         let present = self.has_blob(blob).await;
         if present.map_err(|failure| self.session.error(failure, "look up", &what))? {
             return Ok(BlobOutcome::Present);

@@ -22,10 +22,10 @@ use super::options::Options;
 use super::retry::{Attempts, Backoff};
 use super::target::Policy;
 use crate::blocking::blocking;
+use crate::keyed_locks::KeyedLock;
 use crate::plain::{Cause, CauseKind};
 use crate::reference::Reference;
 use crate::secrets::Secrets;
-use crate::keyed_locks::KeyedLock;
 
 /// Maximum size of a token server's response, in bytes.
 const MAX_TOKEN_RESPONSE: u64 = 64 << 10;

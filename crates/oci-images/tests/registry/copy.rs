@@ -548,7 +548,7 @@ async fn images_copied_beside_each_other_fetch_and_send_each_blob_once() {
         async move { transfer.copy(&from, &to, true, progress).await.unwrap() }
     });
     join_all(copies).await;
-    transfer.finish(None).await.unwrap();
+    transfer.finish(None, true).await.unwrap();
     let asked = log.requests().iter().filter(|request| request.path == "/v2/").count();
     assert_eq!((log.count("/blobs/"), asked), (3, 1));
 

@@ -21,14 +21,20 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         return None;
     }
     let lowercase = name.to_lowercase();
+    let length = name.chars().count();
     candidates
         .into_iter()
         .take(MAX_CANDIDATES)
         .filter(|candidate| *candidate != name && candidate.len() <= MAX_NAME_LENGTH)
-        .map(|candidate| (osa_distance(&lowercase, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| {
-            let shorter = candidate.chars().count().min(name.chars().count());
-            *distance <= (shorter / 4).min(MAX_EDITS)
+        .filter_map(|candidate| {
+            let other = candidate.chars().count();
+            let edits = (length.min(other) / 4).min(MAX_EDITS);
+            // A difference of the lengths takes as many edits.
+            if length.abs_diff(other) > edits {
+                return None;
+            }
+            let distance = osa_distance(&lowercase, &candidate.to_lowercase());
+            (distance <= edits).then_some((distance, candidate))
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)

@@ -6,6 +6,9 @@ use anyhow::{Context as _, Result, bail};
 
 use super::files;
 
+/// The maximum size of a description, in bytes: an object of the API server may have 1.5 MiB.
+const MAX_SIZE: usize = 1 << 20;
+
 /// Reads a description. A code block that begins with `` ```LANGUAGE file=PATH `` gets the contents of that file, without the
 /// comments at its beginning; the path is relative to the description's directory.
 pub(crate) fn read(path: &Path) -> Result<String> {
@@ -24,6 +27,9 @@ pub(crate) fn read(path: &Path) -> Result<String> {
             description.extend([fence.ticks, language, "\n"]);
             let body = contents.lines().skip_while(|line| line.starts_with('#') || line.trim().is_empty());
             body.for_each(|line| description.extend([line, "\n"]));
+            if description.len() > MAX_SIZE {
+                bail!("{}:{number}: the description exceeds the limit of {MAX_SIZE} bytes", path.display());
+            }
         }
         loop {
             let Some((line, _)) = lines.next() else {
@@ -109,5 +115,8 @@ mod tests {
         assert!(error.contains("none.yaml: No such file"), "{error}");
         let error = description("```yaml file=../config/samples/lake.yaml\n").unwrap_err().to_string();
         assert!(error.ends_with("description.md:1: unclosed code block"), "{error}");
+        let repeated = "```yaml file=../config/samples/lake.yaml\n```\n".repeat(50_000);
+        let error = description(&repeated).unwrap_err().to_string();
+        assert!(error.ends_with(": the description exceeds the limit of 1048576 bytes"), "{error}");
     }
 }

@@ -10,9 +10,8 @@ mod skip;
 mod workloads;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Error, Result, bail};
 use clap::Args;
@@ -207,7 +206,7 @@ impl Mirror {
             Ok(failed) => failed,
             Err(error) => {
                 // What was copied is listed, so that the next run continues.
-                runtime.block_on(transfer.finish(None))?;
+                runtime.block_on(transfer.finish(None, true))?;
                 return Err(error);
             }
         };
@@ -216,15 +215,11 @@ impl Mirror {
             return report(&problems.into_iter().chain(failed).collect::<Vec<_>>());
         }
         runtime
-            .block_on(transfer.finish(staging.archive.clone()))
+            .block_on(transfer.finish(staging.archive.clone(), !failed.is_empty()))
             .with_context(|| format!("failed to write {}", self.to))?;
-        if staging.archive.is_some() {
-            if failed.is_empty() {
-                staging.remove()?;
-            } else if let Some(layout) = &staging.layout {
-                let kept = layout.display();
-                writeln!(messages(), "{NOTE} kept {kept}: run the command again to copy the rest")?;
-            }
+        if let (false, Some(_), Some(layout)) = (failed.is_empty(), &staging.archive, &staging.layout) {
+            let kept = layout.display();
+            writeln!(messages(), "{NOTE} kept {kept}: run the command again to copy the rest")?;
         }
         if let Some(directory) = &self.manifests_dir {
             let planned = described.unwrap_or(planned);
@@ -466,19 +461,4 @@ impl Staging {
             }
         }
     }
-
-    /// Removes what an archive was made of.
-    fn remove(&self) -> Result<()> {
-        let Some(layout) = self.layout.as_deref() else { return Ok(()) };
-        remove_layout(layout).with_context(|| format!("failed to remove {}", layout.display()))
-    }
-}
-
-/// Removes a layout: nothing but what a layout consists of.
-fn remove_layout(path: &Path) -> io::Result<()> {
-    fs::remove_dir_all(path.join("blobs"))?;
-    for file in ["index.json", "oci-layout"] {
-        fs::remove_file(path.join(file))?;
-    }
-    fs::remove_dir(path)
 }
