@@ -537,7 +537,7 @@ fn package_channels_and_maximum_openshift_version_are_compared() {
     let renamed = fast.replace("gizmo", "widget");
     let (code, out, err) = compared(&old, &[old[0], ("metadata/annotations.yaml", renamed.as_str())], &[]);
     assert_eq!(code, Some(1), "{out}{err}");
-    assert!(out.contains("\npackage\n  `gizmo` -> `widget` (OLM takes it for another operator"), "{out}");
+    assert!(out.contains("\npackage\n  `gizmo` -> `widget` (OLM treats it as another operator"), "{out}");
     assert!(out.ends_with(", package changed\n"), "{out}");
 }
 

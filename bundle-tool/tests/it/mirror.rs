@@ -1154,8 +1154,27 @@ fn two_runs_into_one_archive_write_it_one_after_the_other() {
     for child in [first, second] {
         stdout(&child.wait_with_output().unwrap());
     }
-    require_complete(directory, &arguments, 1);
+    let check = stdout(&run(directory, &[&arguments[..], &["--check"]].concat()));
+    assert_eq!(check, "1 image checked, 0 parts missing\n");
     assert!(!directory.join("one.tar.partial").exists());
+}
+
+#[test]
+fn time_that_ends_while_references_are_read_is_one_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let source = published(directory);
+    let gate = Gate::new();
+    redirect(directory, &source.address, &gate.before(&source.address));
+    gate.hold_from(1);
+    let references = ["quay.io/a/one:v1", "quay.io/a/two:v1", "quay.io/a/three:v1"];
+    let (to, time) = (["--to", "oci:new"], ["--timeout", "1s"]);
+    let failed = run(directory, &[&["mirror"][..], &references, &to, &time].concat());
+    assert_eq!(failed.status.code(), Some(2));
+    let error = String::from_utf8(failed.stderr).unwrap();
+    assert_eq!(error.matches("error").count(), 1, "{error}");
+    assert!(error.contains("failed to read quay.io/a/one:v1") && error.contains("--timeout"), "{error}");
+    assert!(!directory.join("new").exists());
 }
 
 #[test]

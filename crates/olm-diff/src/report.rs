@@ -263,7 +263,7 @@ mod tests {
             ("added: channel `a`", "added: channel `a`"),
             (
                 "added: channel `a` @all [x](http://e.example) <img src=x> `",
-                "added: channel `a` `@all` `[x](http://e.example)` `<img` src=x> '",
+                "added: channel `a` `@all` `[x](http://e.example)` `<img` `src=x>` '",
             ),
             ("`a` -> `b` (replaces)", "`a` -> `b` (replaces)"),
             ("added: quay.io/a@sha256:1", "added: `quay.io/a@sha256:1`"),

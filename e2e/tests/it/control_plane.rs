@@ -21,6 +21,8 @@ use serde_json::json;
 const VERSION: &str = "cache.example.com/v1";
 const ALL: usize = 1000;
 const SCALED: usize = 50;
+/// How long a step with all of them may take on a machine that compiles meanwhile.
+const LONG_TIMEOUT: Duration = Duration::from_mins(10);
 /// How many were scaled before the API server is killed.
 const BEFORE: usize = 10;
 /// Writes whose answers may be lost at once: three of each Memcached that the manager works on.
@@ -66,7 +68,7 @@ async fn scaled(
         object
     })
     .await?;
-    wait_for("each has its Deployment and its Service", TIMEOUT, async || {
+    wait_for("each has its Deployment and its Service", LONG_TIMEOUT, async || {
         let found = (count(&deployments).await?, count(&services).await?);
         ensure!(found == (ALL, ALL), "{found:?} Deployments and Services");
         Ok(())
@@ -78,7 +80,7 @@ async fn scaled(
         let (memcacheds, scale) = (&memcacheds, &scale);
         let name = format!("cache-{:04}", index * (ALL / SCALED));
         async move {
-            wait_for(&format!("{name} is scaled"), TIMEOUT, async || {
+            wait_for(&format!("{name} is scaled"), LONG_TIMEOUT, async || {
                 Ok(memcacheds.patch_scale(&name, &PatchParams::default(), scale).await?)
             })
             .await
@@ -96,7 +98,7 @@ async fn scaled(
     if let Some(away) = away {
         away.over()?;
     }
-    wait_for("each scaled Deployment has its size and a disruption budget", TIMEOUT, async || {
+    wait_for("each scaled Deployment has its size and a disruption budget", LONG_TIMEOUT, async || {
         let list = deployments.list(&ListParams::default()).await?.items;
         let grown = list.iter().filter(|d| d.spec.as_ref().is_some_and(|spec| spec.replicas == Some(3)));
         let found = (list.len(), grown.count(), count(&budgets).await?);
@@ -105,7 +107,7 @@ async fn scaled(
     })
     .await?;
     // A manager that did something twice would do it now: it has been told everything again.
-    wait_for("every Memcached tells its generation", TIMEOUT, async || {
+    wait_for("every Memcached tells its generation", LONG_TIMEOUT, async || {
         let list = memcacheds.list(&ListParams::default()).await?.items;
         let late = list.iter().filter(|object| {
             object.data["status"]["observedGeneration"].as_i64() != object.metadata.generation
@@ -116,15 +118,16 @@ async fn scaled(
     })
     .await?;
     // The API server closes connections, also idle ones, whenever it likes.
-    let traces =
-        wait_for("the traces are read", TIMEOUT, async || Traces::of(cluster, &namespace.name, audit).await)
-            .await?;
-    wait_for("all Memcacheds are deleted", TIMEOUT, async || {
+    let traces = wait_for("the traces are read", LONG_TIMEOUT, async || {
+        Traces::of(cluster, &namespace.name, audit).await
+    })
+    .await?;
+    wait_for("all Memcacheds are deleted", LONG_TIMEOUT, async || {
         memcacheds.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
         Ok(())
     })
     .await?;
-    wait_for("all Memcacheds are gone", TIMEOUT, async || {
+    wait_for("all Memcacheds are gone", LONG_TIMEOUT, async || {
         let left = count(&memcacheds).await?;
         ensure!(left == 0, "{left} are left");
         Ok(())

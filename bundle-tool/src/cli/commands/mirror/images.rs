@@ -11,6 +11,7 @@ use oci_images::registry::{Policy, Reference, Repository};
 use oci_images::transfer::{self, Transfer};
 use tempfile::TempDir;
 
+use super::is_expired;
 use super::part::{self, FoundPackages, Selection};
 use super::plan::Rename;
 use super::skip::Skips;
@@ -135,6 +136,14 @@ pub(crate) struct Collector<'a> {
     pub(crate) is_strict: bool,
 }
 
+/// The image of a whole catalog of which a part is mirrored.
+struct WholeImage<'a> {
+    name: &'a Reference,
+    /// What the part is called at a registry instead.
+    rename: &'a Rename,
+    has_program: bool,
+}
+
 /// The images that are mirrored, by their keys.
 type Found = BTreeMap<String, Mirrored>;
 
@@ -160,7 +169,8 @@ impl Collector<'_> {
                         one.selection.check(packages, &one.reference)?;
                     }
                 }
-                Err(error) if self.is_strict || wanted.len() == 1 => return Err(error),
+                // No time is left for the others, either.
+                Err(error) if self.is_strict || wanted.len() == 1 || is_expired(&error) => return Err(error),
                 Err(error) => problems.push(error),
             }
             for (name, image) in own {
@@ -250,12 +260,15 @@ impl Collector<'_> {
                 found.insert(own.key(), own);
                 return Ok(false);
             }
-            if content.is_catalog() && !selection.is_everything() {
-                let name = name.with_context(|| format!("{reference} has no name in a registry"))?;
+            if let Content::Catalog(CatalogImage { has_program, .. }) = content
+                && !selection.is_everything()
+            {
+                let name = &name.with_context(|| format!("{reference} has no name in a registry"))?;
+                let whole = WholeImage { name, rename, has_program };
                 return self.add_part(
                     reference,
                     selection,
-                    Some((&name, rename)),
+                    Some(whole),
                     packages,
                     found,
                     scratch,
@@ -280,7 +293,7 @@ impl Collector<'_> {
         &self,
         reference: &str,
         selection: &Selection,
-        name: Option<(&Reference, &Rename)>,
+        whole: Option<WholeImage<'_>>,
         packages: &FoundPackages,
         found: &mut Found,
         scratch: &mut Vec<TempDir>,
@@ -291,8 +304,8 @@ impl Collector<'_> {
         let part = part.with_context(|| format!("failed to select a part of {reference}"))?;
         let Some(part) = part else { return Ok(true) };
         let catalog = self.read(&part.display().to_string())?;
-        if let Some((name, rename)) = name {
-            let built = part::image_of(&part, name, directory.path())?;
+        if let Some(WholeImage { name, rename, has_program }) = whole {
+            let built = part::image_of(&part, name, has_program, directory.path())?;
             let content = Content::from_image(&built.image, true)?;
             let reason = "the pruned catalog".to_owned();
             scratch.push(directory);

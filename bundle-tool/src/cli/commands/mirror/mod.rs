@@ -412,7 +412,13 @@ async fn copy(
 
 /// Returns whether the time of the whole command is over.
 fn is_expired(error: &Error) -> bool {
-    matches!(error.downcast_ref(), Some(location::Error::Registry(registry::Error::Expired { .. })))
+    error.chain().any(|cause| {
+        let error = match cause.downcast_ref() {
+            Some(location::Error::Registry(error)) => Some(error),
+            _ => cause.downcast_ref(),
+        };
+        matches!(error, Some(registry::Error::Expired { .. }))
+    })
 }
 
 /// Returns where an image is copied from, if the policy accepts it. A part of a catalog was built from an image that it accepts.

@@ -160,9 +160,14 @@ pub(crate) struct BuiltPart {
     pub(crate) image: Image,
 }
 
-/// Builds the image of a part of a catalog below `scratch`.
-pub(crate) fn image_of(part: &Path, whole: &Reference, scratch: &Path) -> Result<BuiltPart> {
-    let image = push::index_image(part, push::can_serve_itself())?;
+/// Builds the image of a part of a catalog below `scratch`, which serves itself if the image of the whole catalog does.
+pub(crate) fn image_of(
+    part: &Path,
+    whole: &Reference,
+    has_program: bool,
+    scratch: &Path,
+) -> Result<BuiltPart> {
+    let image = push::index_image(part, has_program && push::can_serve_itself())?;
     let tag = match (whole.tag(), whole.digest()) {
         (Some(tag), _) => tag.to_owned(),
         (None, Some(digest)) => {

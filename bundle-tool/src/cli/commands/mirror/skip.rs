@@ -52,16 +52,14 @@ impl Skips {
         let mut blocking: Vec<usize> = self.patterns.matches(image).into_iter().collect();
         if let Ok(image) = image.parse::<Reference>() {
             blocking.extend(self.patterns.matches(&image.to_string()));
-        }
-        for index in &blocking {
-            self.has_matched[*index].set(true);
-        }
-        if let Ok(image) = image.parse::<Reference>() {
             let same = self.by_repository.get(&repository_of(&image)).into_iter().flatten().copied();
             matching.extend(same.filter(|index| {
                 let version = &self.all[*index].version;
                 version.as_ref().is_none_or(|version| version == image.version())
             }));
+        }
+        for index in &blocking {
+            self.has_matched[*index].set(true);
         }
         for index in &matching {
             self.all[*index].has_matched.set(true);
