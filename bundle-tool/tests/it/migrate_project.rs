@@ -290,7 +290,16 @@ fn metadata_that_a_recipe_changes_does_not_accumulate() {
         ("echo '  a: b' >> bundle/metadata/annotations.yaml", false),
         ("sed -i '1s/^.*$$/ARG BASE\\n\\nFROM $$BASE/' bundle.Dockerfile", false),
         ("@sed -i '/^LABEL a/a\\\nLABEL b=c\\\nLABEL d=e' bundle.Dockerfile", false),
+        ("$(SED) -i 's/a/b/' bundle.Dockerfile", false),
+        ("@sed -ni '/^LABEL/p' ${BUNDLE_DOCKERFILE}", false),
+        ("sed 's/a/b/' bundle.Dockerfile > tmp && mv tmp bundle.Dockerfile", false),
+        ("find bundle/metadata -name '*.yaml' -exec sed -i.bak s/a/b/ {} +", false),
+        ("perl -pi -e 's/a/b/' bundle/metadata/*.yaml", false),
+        ("$(YQ) -i '.annotations.a = \"b\"' bundle/metadata/annotations.yaml", false),
+        ("echo LABEL a=b | tee --append bundle.Dockerfile", false),
         ("sed 's/a/b/' bundle.Dockerfile > other.Dockerfile", true),
+        ("# sed -i 's/a/b/' bundle.Dockerfile", true),
+        ("grep -i label bundle.Dockerfile", true),
         ("sed -i 's/a/b/' README.md", true),
     ] {
         let directory =

@@ -316,7 +316,7 @@ impl Context<'_> {
                 } else if !self.is_continuous(call, &line) {
                     Outcome::Adapter("a redirection separates the words of the command".to_owned())
                 } else if line.command == GENERATE_BUNDLE && self.files[call.file].edits_bundle {
-                    let reason = "`generate bundle` keeps edits to annotations.yaml and bundle.Dockerfile, so what this file appends or changes with `sed` would accumulate";
+                    let reason = "`generate bundle` keeps edits to annotations.yaml and bundle.Dockerfile, so the changes that this file makes to them would accumulate";
                     Outcome::Adapter(reason.to_owned())
                 } else {
                     Outcome::Native(line)

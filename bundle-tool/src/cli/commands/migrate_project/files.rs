@@ -60,21 +60,46 @@ impl File {
     }
 }
 
-/// Returns whether a script or a recipe appends to the metadata or the Dockerfile of a bundle after it was generated, or edits them
-/// with `sed`. operator-sdk generates these files again from nothing; the native command keeps what they contain, so the lines would
-/// accumulate.
+/// Returns whether a script or a recipe changes the metadata or the Dockerfile of a bundle after it was generated. operator-sdk
+/// generates these files again from nothing; the native command keeps what they contain, so the changes would accumulate.
 fn edits_bundle(text: &str) -> bool {
-    let is_of_bundle = |target: &str| {
-        target.contains("annotations.yaml") || target.contains("bundle") && target.contains("Dockerfile")
+    let joined = text.replace("\\\n", " ").to_lowercase();
+    let is_comment = |line: &str| line.trim_start_matches([' ', '\t', '@', '-', '+']).starts_with('#');
+    joined.lines().any(|line| !is_comment(line) && is_of_bundle(line) && changes_file(line))
+}
+
+fn is_of_bundle(text: &str) -> bool {
+    let is_below = |name: &str| text.contains("bundle") && text.contains(name);
+    text.contains("annotations.yaml") || is_below("dockerfile") || is_below("metadata")
+}
+
+/// Returns whether a line of a script appends to a file, edits it in place, or replaces it.
+fn changes_file(line: &str) -> bool {
+    const EDITORS: [&str; 8] = ["sed", "gsed", "perl", "ruby", "yq", "awk", "gawk", "ex"];
+    let appended = line.split_once(">>").or_else(|| line.split_once("tee "));
+    if appended.is_some_and(|(_, target)| is_of_bundle(target)) {
+        return true;
+    }
+    let words: Vec<&str> =
+        line.split(|char: char| char.is_whitespace() || ";|&'\"`".contains(char)).collect();
+    let programs = || {
+        words.iter().map(|word| {
+            // Such as `@$(SED)` and `/usr/bin/sed`.
+            let name = word.trim_matches(['@', '-', '+', '$', '(', ')', '{', '}']);
+            name.rsplit('/').next().unwrap_or(name)
+        })
     };
-    let joined = text.replace("\\\n", " ");
-    joined.lines().any(|line| {
-        let appended = line.split_once(">>").or_else(|| line.split_once("tee -a"));
-        let edited = line.split_once("sed ").filter(|(_, rest)| {
-            rest.split_whitespace().any(|word| word.starts_with("-i") || word.starts_with("--in-place"))
-        });
-        [appended, edited].into_iter().flatten().any(|(_, target)| is_of_bundle(target))
-    })
+    let is_in_place = |word: &&str| match word.strip_prefix("--") {
+        Some(long) => long.starts_with("in-place") || long.starts_with("inplace"),
+        // Flags of one letter, such as -i.bak and -ni.
+        None => word.strip_prefix('-').is_some_and(|flags| {
+            flags.chars().take_while(char::is_ascii_alphabetic).take(3).any(|flag| flag == 'i')
+        }),
+    };
+    let is_edited = programs().any(|name| EDITORS.contains(&name)) && words.iter().any(is_in_place);
+    let is_replaced = programs().any(|name| matches!(name, "mv" | "cp" | "sponge" | "patch"))
+        && words.iter().rev().find(|word| !word.is_empty()).is_some_and(|last| is_of_bundle(last));
+    is_edited || is_replaced
 }
 
 /// The files of a project.
