@@ -1,6 +1,6 @@
 //! `metadata/annotations.yaml`, from which the Dockerfile's and the image's labels come.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oci_images::labels;
 
@@ -74,7 +74,7 @@ impl Annotations {
             {
                 return Err(Error::DefaultChannel { default: default.clone(), channels });
             }
-            None if channels.contains(',') => {
+            None if channels.split(',').map(str::trim).collect::<BTreeSet<_>>().len() > 1 => {
                 report
                     .warn_at(None, "the bundle has several channels and no default; pass --default-channel");
             }
@@ -127,7 +127,11 @@ impl Annotations {
 
     /// Returns the file. What the user added to the `previous` one is kept, with comments.
     pub(crate) fn yaml(&self, previous: Option<&[u8]>) -> String {
-        let kept = Kept::parse(previous.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default());
+        let previous = previous.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
+        let mut kept = Kept::parse(previous, &self.custom);
+        for (key, value) in self.custom.iter().filter(|(key, _)| !kept.names.contains(key)) {
+            kept.custom.push(format!("  {}: {}", scalar(key), scalar(value)));
+        }
         let mut out = String::from("annotations:\n");
         let mut section = |heading: &str, entries: &[(&'static str, String)]| {
             if entries.is_empty() {
@@ -175,32 +179,57 @@ struct Kept {
     comments: BTreeMap<String, Vec<String>>,
     /// Other annotations with the comments before them, and the end of the file.
     custom: Vec<String>,
+    /// The names of these annotations.
+    names: BTreeSet<String>,
 }
 
 impl Kept {
-    fn parse(text: &str) -> Self {
+    /// `custom` are the annotations that the file has besides ours. Those that are written in another form than one line or block for
+    /// each, such as JSON, are not among the lines.
+    fn parse(text: &str, custom: &[(String, String)]) -> Self {
         let mut kept = Self::default();
         let mut comments = Vec::new();
         // Whether the current lines belong to an annotation that is not ours.
         let mut within_custom = false;
-        for line in text.lines().skip_while(|line| !line.starts_with("annotations:")).skip(1) {
-            let indent = line.len() - line.trim_start().len();
+        let begins =
+            |line: &&str| !matches!(line.split_once(':'), Some((key, "")) if name(key) == "annotations");
+        let mut lines = text.trim_start_matches('\u{feff}').lines().skip_while(begins).skip(1).peekable();
+        let indent_of = |line: &str| line.len() - line.trim_start().len();
+        let is_entry = |line: &&&str| !matches!(line.trim_start().chars().next(), None | Some('#'));
+        // Written with two spaces again.
+        let own_indent = lines.clone().find(|line| is_entry(&line)).map_or(2, indent_of);
+        let indented = |line: &str| {
+            let indent = indent_of(line);
+            let shift = if indent < own_indent { indent } else { indent - own_indent + 2 };
+            format!("{}{}", " ".repeat(shift), &line[indent..])
+        };
+        while let Some(line) = lines.next() {
+            let indent = indent_of(line);
             let content = line.trim_start();
             if content.is_empty() {
-                within_custom = false;
+                // Blocks may have empty lines.
+                let is_within = lines.peek().is_some_and(|next| indent_of(next) > own_indent);
+                if within_custom && is_within {
+                    kept.custom.push(String::new());
+                } else {
+                    within_custom = false;
+                }
+            } else if indent > own_indent && within_custom {
+                kept.custom.append(&mut comments);
+                kept.custom.push(indented(line));
             } else if content.starts_with('#') {
                 if !is_heading(content) {
-                    comments.push(line.to_owned());
+                    comments.push(indented(line));
                 }
-            } else if indent > 2 && within_custom {
-                kept.custom.append(&mut comments);
-                kept.custom.push(line.to_owned());
-            } else if indent <= 2 {
-                let key = content.split(':').next().unwrap_or_default().trim_matches(['"', '\'']);
-                within_custom = !OWN.contains(&key);
+            } else if indent <= own_indent {
+                let key = name(content.split(':').next().unwrap_or_default());
+                let is_ours = OWN.contains(&key);
+                // Whatever is beside the annotations is kept, too.
+                within_custom = !is_ours && (indent == 0 || custom.iter().any(|(name, _)| name == key));
                 if within_custom {
                     kept.custom.append(&mut comments);
-                    kept.custom.push(line.to_owned());
+                    kept.custom.push(indented(line));
+                    kept.names.extend((indent > 0).then(|| key.to_owned()));
                 } else if !comments.is_empty() {
                     kept.comments.entry(key.to_owned()).or_default().append(&mut comments);
                 }
@@ -209,6 +238,11 @@ impl Kept {
         kept.custom.append(&mut comments);
         kept
     }
+}
+
+/// Returns a key without its quotes.
+fn name(key: &str) -> &str {
+    key.trim().trim_matches(['"', '\''])
 }
 
 /// Headings that this tool or operator-sdk writes.
@@ -230,7 +264,9 @@ mod tests {
         let annotations = Annotations {
             bundle: vec![(Keys::PACKAGE, "a".to_owned())],
             tests: Vec::new(),
-            custom: Vec::new(),
+            custom: ["com.redhat.openshift.versions", "long"]
+                .map(|key| (key.to_owned(), String::new()))
+                .to_vec(),
             is_of_sdk: false,
         };
         let new = annotations.yaml(Some(old.as_bytes()));
@@ -241,5 +277,40 @@ mod tests {
              com.redhat.openshift.versions: v4.12\n  long: >-\n    two\n    lines\n  # the end\n"
         );
         assert_eq!(annotations.yaml(Some(new.as_bytes())), new);
+    }
+
+    #[test]
+    fn what_a_person_added_is_kept_however_it_is_written() {
+        let own = "operators.operatorframework.io.bundle.package.v1";
+        for (old, kept) in [
+            (
+                format!("annotations:\n    {own}: a\n    # why\n    b: c\n    d: |-\n      e\n\n      f\n"),
+                "\n  # why\n  b: c\n  d: |-\n    e\n\n    f\n",
+            ),
+            (format!("\u{feff}annotations:\n {own}: a\n b: c\n"), "\n  b: c\n"),
+            (format!("\"annotations\":\n  {own}: a\n  \"b\": c\n"), "\n  \"b\": c\n"),
+            (format!("annotations :\n  {own}: a\n  b : c\n"), "\n  b : c\n"),
+            (format!("annotations: {{{own}: a, b: c}}\n"), "\n  b: c\n"),
+            (format!("{{\"annotations\": {{\"{own}\": \"a\",\n  \"b\": \"c\"}}}}\n"), "\n  b: c\n"),
+            (format!("annotations:\n  {own}: a\n  ? b\n  : c\n"), "\n  b: c\n"),
+            (format!("# head\nannotations:\n  {own}: a\nother: 1\n"), "\nother: 1\n"),
+        ] {
+            let tree = kube_yaml::parse(old.as_bytes()).documents.remove(0);
+            let options = Options::default();
+            let previous =
+                Annotations::new("a", &options, Some(&tree), false, &mut GenerateReport::default());
+            let new = previous.unwrap().yaml(Some(old.as_bytes()));
+            assert!(new.ends_with(&format!("project_layout: unknown\n{kept}")), "{old}: {new}");
+        }
+    }
+
+    #[test]
+    fn channel_that_is_repeated_needs_no_default() {
+        for (channels, is_warned) in [("a,a", false), ("a", false), ("a, b", true)] {
+            let options = Options { channels: Some(channels.into()), ..Options::default() };
+            let mut report = GenerateReport::default();
+            Annotations::new("a", &options, None, false, &mut report).unwrap();
+            assert_eq!(report.has_warnings(), is_warned, "{channels}");
+        }
     }
 }

@@ -95,6 +95,18 @@ impl<'c> Certificates<'c> {
                 }
             }
         }
+        for secret in variables(pod) {
+            let Some(certificate) = self.by_secret.get(secret) else { continue };
+            report.warn(
+                deployment.source,
+                format!(
+                    "{title}: the pods do not start, because an environment variable is of Secret `{}`, which cert-manager creates from \
+                     {}, and a bundle cannot contain that; remove the variable, or make it optional",
+                    secret.escape_debug(),
+                    report.title(certificate.source),
+                ),
+            );
+        }
         if removed.is_empty() {
             return;
         }
@@ -118,6 +130,23 @@ fn secrets(volume: &Json) -> impl Iterator<Item = (&str, bool, bool)> {
         (string_at(secret, &["name"]), is_optional(secret), false)
     });
     std::iter::once(own).chain(projected).filter(|(name, ..)| !name.is_empty())
+}
+
+/// Returns the Secrets that environment variables require.
+fn variables(pod: &Json) -> BTreeSet<&str> {
+    let is_required = |source: &&Json| dig(source, &["optional"]) != &Json::Bool(true);
+    let containers = ["containers", "initContainers"].iter().flat_map(|field| items(pod, &[field]));
+    containers
+        .flat_map(|container| {
+            let of_one =
+                items(container, &["env"]).iter().map(|one| dig(one, &["valueFrom", "secretKeyRef"]));
+            let of_all = items(container, &["envFrom"]).iter().map(|all| dig(all, &["secretRef"]));
+            of_one.chain(of_all)
+        })
+        .filter(is_required)
+        .map(|source| string_at(source, &["name"]))
+        .filter(|name| !name.is_empty())
+        .collect()
 }
 
 /// Returns where a volume is mounted.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::certificates::Certificates;
 use super::error::Error;
 use super::input::{Collected, Item};
-use super::json::{dig, items, map_mut, set, string_at};
+use super::json::{dig, entries, items, map_mut, set, string_at};
 use super::objects::MAX_FILE_SIZE;
 use super::options::{Destination, Options, Origin, Upgrade};
 use super::rbac::Rbac;
@@ -58,6 +58,7 @@ pub(crate) fn build(
     let owned = crds::owned(collected, &csv, report);
     let examples = examples::annotation(collected, base::annotation(&csv, "alm-examples"), report);
     let webhooks = webhooks::definitions(collected, report);
+    warn_of_lost_webhooks(&csv, &webhooks, report);
     let images = if options.is_of_sdk() && !is_pinned {
         related_images::of_variables(collected)?
     } else {
@@ -164,6 +165,19 @@ fn install(
             report.record(deployment.source, ObjectOutcome::Csv("install.spec.deployments".to_owned()));
             let mut pods = watching_targets(dig(&deployment.json, &["spec"]));
             certificates.remove_volumes(deployment, serving.contains(deployment.name()), &mut pods, report);
+            let annotations = entries(&deployment.json, &["metadata", "annotations"]);
+            // Written by kubectl and the API server.
+            let is_own = |key: &String| !key.starts_with("kubectl.kubernetes.io/") && !key.starts_with("deployment.kubernetes.io/");
+            if let Some(annotation) = annotations.and_then(|annotations| annotations.keys().find(|key| is_own(key))) {
+                let title = report.title(deployment.source);
+                report.warn(
+                    deployment.source,
+                    format!(
+                        "{title}: metadata.annotations such as `{}` were omitted: a CSV has none for a Deployment",
+                        annotation.escape_debug()
+                    ),
+                );
+            }
             let mut entry = json!({"name": deployment.name(), "spec": pods});
             let labels = dig(&deployment.json, &["metadata", "labels"]);
             if labels.as_object().is_some_and(|labels| !labels.is_empty()) {
@@ -218,9 +232,32 @@ fn warn_of_lost_entries(install: &Json, collected: &Collected, rbac: &Rbac<'_>, 
     }
 }
 
-/// Returns the spec of the Deployment, with every container's `WATCH_NAMESPACE` set from OLM's annotation.
+/// Warns about webhooks of the base that are not generated from the input: those of the input replace them.
+fn warn_of_lost_webhooks(base: &Json, webhooks: &[Json], report: &mut GenerateReport) {
+    let name = |webhook: &Json| string_at(webhook, &["generateName"]).to_owned();
+    let generated: BTreeSet<String> = webhooks.iter().map(name).collect();
+    for webhook in items(base, &["spec", "webhookdefinitions"]) {
+        let name = name(webhook);
+        if !generated.contains(&name) {
+            let name = name.escape_debug();
+            report.warn_at(
+                None,
+                format!("the base CSV has webhook `{name}`, which is not in the input: it was omitted; add its configuration to the input"),
+            );
+        }
+    }
+}
+
+/// Returns the spec of the Deployment, with every container's `WATCH_NAMESPACE` set from OLM's annotation, and the service account
+/// under its current name.
 fn watching_targets(spec: &Json) -> Json {
     let mut spec = spec.clone();
+    if let Some(pod) = spec.pointer_mut("/template/spec").and_then(Json::as_object_mut)
+        && !pod.contains_key("serviceAccountName")
+        && let Some(account) = pod.shift_remove("serviceAccount")
+    {
+        pod.insert("serviceAccountName".to_owned(), account);
+    }
     let containers = spec.pointer_mut("/template/spec/containers").and_then(Json::as_array_mut);
     for container in containers.into_iter().flatten() {
         let variables = container.get_mut("env").and_then(Json::as_array_mut);

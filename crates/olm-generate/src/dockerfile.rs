@@ -18,12 +18,18 @@ pub(crate) fn render(annotations: &Annotations, directory: &str, previous: Optio
     let from = |name: &str| {
         if directory.is_empty() || directory == "." { name.to_owned() } else { format!("{directory}/{name}") }
     };
-    let mut copies = vec![
-        format!("COPY {} /manifests/", from("manifests")),
-        format!("COPY {} /metadata/", from("metadata")),
-    ];
+    let copy = |source: &str, target: &str| {
+        let source = from(source);
+        // Docker would read several sources.
+        if source.contains(char::is_whitespace) {
+            format!("COPY {}", serde_json::json!([source, target]))
+        } else {
+            format!("COPY {source} {target}")
+        }
+    };
+    let mut copies = vec![copy("manifests", "/manifests/"), copy("metadata", "/metadata/")];
     if !annotations.tests.is_empty() {
-        copies.push(format!("COPY {} /tests/scorecard/", from("tests/scorecard")));
+        copies.push(copy("tests/scorecard", "/tests/scorecard/"));
     }
     let kept = Kept::parse(previous.unwrap_or_default(), annotations);
     let mut lines = vec![kept.from.unwrap_or("FROM scratch").to_owned(), String::new()];
@@ -66,6 +72,11 @@ impl<'t> Kept<'t> {
                 ["FROM", ..] if kept.from.is_none() => kept.from = Some(line),
                 ["LABEL", pair, ..] if is_ours(pair, &ours) => {}
                 [] | ["COPY", _, "/manifests/" | "/metadata/" | "/tests/scorecard/"] => {}
+                ["COPY", first, ..]
+                    if first.starts_with('[')
+                        && ["/manifests/", "/metadata/", "/tests/scorecard/"]
+                            .iter()
+                            .any(|target| line.ends_with(&format!("\"{target}\"]"))) => {}
                 _ if is_heading(line) => {}
                 _ => kept.lines.push(line),
             }
@@ -102,6 +113,9 @@ mod tests {
         let text = render(&annotations(), "bundle/", None);
         assert!(text.contains("LABEL com.example=\"two words\"\n"), "{text}");
         assert!(text.contains("COPY bundle/manifests /manifests/\n"), "{text}");
+        let blank = render(&annotations(), "my bundle", None);
+        assert!(blank.contains("COPY [\"my bundle/manifests\",\"/manifests/\"]\n"), "{blank}");
+        assert_eq!(render(&annotations(), "my bundle", Some(&blank)), blank);
     }
 
     #[test]

@@ -31,13 +31,15 @@ pub enum Error {
         /// The supported values.
         known: &'static str,
     },
-    /// The name of an object is that of a template.
-    #[error("{place}: the name `{}` is a template: render the input first, for example with `helm template`", .name.escape_debug())]
+    /// The name or the image of an object is that of a template.
+    #[error("{place}: the {what} `{}` is a template: render the input first, for example with `helm template`", .text.escape_debug())]
     Unrendered {
         /// Where the object is.
         place: SourceLocation,
-        /// The name.
-        name: String,
+        /// What it is: "name" or "image".
+        what: &'static str,
+        /// The name or the image.
+        text: String,
     },
     /// A variable of an image has no literal value.
     #[error("related images with valueFrom field unsupported, found in {0}: set a value")]

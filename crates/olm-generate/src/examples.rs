@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::crds;
 use super::input::Collected;
-use super::json::items;
+use super::json::{items, string_at};
 use super::report::{GenerateReport, ObjectOutcome};
 use kube_yaml::go_json::pretty;
 
@@ -23,9 +23,10 @@ pub(crate) fn annotation(collected: &Collected, base: &str, report: &mut Generat
             examples.push(item.json.clone());
         }
     }
+    let is_none = |old: &Json| old.is_null() || old.as_array().is_some_and(Vec::is_empty);
     if examples.is_empty()
-        && let Ok(old) = kube_yaml::json::from_str::<Json>(base)
-        && !items(&old, &[]).is_empty()
+        && !base.trim().is_empty()
+        && !kube_yaml::json::from_str::<Json>(base).is_ok_and(|old| is_none(&old))
     {
         report.warn_at(
             None,
@@ -33,5 +34,30 @@ pub(crate) fn annotation(collected: &Collected, base: &str, report: &mut Generat
              none; add each example to the input as a manifest",
         );
     }
+    if !examples.is_empty() {
+        warn_of_lost_examples(&examples, base, report);
+    }
     pretty(&Json::Array(examples))
+}
+
+/// Warns about examples of the base that those of the input replace.
+fn warn_of_lost_examples(examples: &[Json], base: &str, report: &mut GenerateReport) {
+    let key = |example: &Json| {
+        let path: [&[&str]; 3] = [&["apiVersion"], &["kind"], &["metadata", "name"]];
+        path.map(|keys| string_at(example, keys).to_owned())
+    };
+    let generated: HashSet<[String; 3]> = examples.iter().map(key).collect();
+    let Ok(old) = kube_yaml::json::from_str::<Json>(base) else { return };
+    for example in items(&old, &[]).iter().filter(|example| !generated.contains(&key(example))) {
+        let [_, kind, name] = key(example);
+        report.warn_at(
+            None,
+            format!(
+                "alm-examples of the base CSV has {} `{}`, which is not in the input: it was omitted; add it to the input as a \
+                 manifest",
+                kind.escape_debug(),
+                name.escape_debug()
+            ),
+        );
+    }
 }

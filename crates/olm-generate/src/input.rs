@@ -2,7 +2,7 @@
 //!
 //! Source of the sorting: `internal/generate/collector` of operator-framework/operator-sdk.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
 use serde_json::Value as Json;
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::error::Error;
 use super::go_types::{self, Change, GoStruct};
 use super::json::string_at;
-use super::report::{GenerateReport, ObjectOutcome, SourceLocation, SourceObject};
+use super::report::{GenerateReport, ObjectOutcome, SourceLocation, SourceObject, clip};
 use kube_yaml::{Kind, Value};
 use olm_model::Document;
 use olm_model::report::suggest::nearest;
@@ -76,13 +76,49 @@ pub(crate) fn collect(documents: &[Document], report: &mut GenerateReport) -> Re
     let mut collected = Collected::default();
     for document in documents {
         let root = document.tree.root();
-        if let Some(name) = root.dig(&["metadata", "name"]).filter(|name| name.text().contains("{{")) {
-            let place = SourceLocation { file: document.file.clone(), position: name.position() };
-            return Err(Error::Unrendered { place, name: name.text().to_owned() });
+        if let Some((what, text)) = unrendered(root) {
+            let place = SourceLocation { file: document.file.clone(), position: text.position() };
+            return Err(Error::Unrendered { place, what, text: text.text().to_owned() });
         }
-        collected.document(&document.file, root, report)?;
+        duplicate_keys(root, &mut |key| {
+            let place = SourceLocation { file: document.file.clone(), position: key.position() };
+            let key = clip(key.text());
+            report
+                .warn_at(Some(place), format!("duplicate key `{}`: the last one counts", key.escape_debug()));
+        });
+        collected.document(&document.file, root, None, report)?;
     }
     Ok(collected)
+}
+
+/// Returns the name of an object, or the image of a container, that is a template which was not rendered.
+fn unrendered(root: Value<'_>) -> Option<(&'static str, Value<'_>)> {
+    let is_template = |value: &Value<'_>| value.text().contains("{{") || value.text() == "<no value>";
+    let name = root.dig(&["metadata", "name"]).filter(is_template);
+    let images = || {
+        let pod = root.dig(&["spec", "template", "spec"])?;
+        let containers = ["initContainers", "containers"].into_iter().filter_map(|field| pod.get(field));
+        let mut images = containers.flat_map(Value::items).filter_map(|container| container.get("image"));
+        images.find(|image| is_template(image) || image.text().contains("<no value>"))
+    };
+    name.map(|name| ("name", name)).or_else(|| images().map(|image| ("image", image)))
+}
+
+/// Calls `found` with each key that an earlier one of its map equals.
+fn duplicate_keys<'v>(value: Value<'v>, found: &mut impl FnMut(Value<'v>)) {
+    match value.kind() {
+        Kind::Array => value.items().for_each(|item| duplicate_keys(item, found)),
+        Kind::Object => {
+            let mut seen = HashSet::with_capacity(value.len());
+            for (key, value) in value.entries() {
+                if !seen.insert(key.text()) {
+                    found(key);
+                }
+                duplicate_keys(value, found);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// A CSV outside the manifests, as a person's base is.
@@ -141,8 +177,15 @@ fn typed(
                             format!("{title}: field `{path}` was read as `{name}`; correct its case"),
                         );
                     }
-                    Change::Quoted(text) => {
+                    Change::Quoted { written, text } if written == text => {
                         report.inform(at, format!("{title}: {path}: expected a string; written as {text:?}"));
+                    }
+                    Change::Quoted { written, text } => {
+                        let written = written.escape_debug();
+                        report.warn_at(
+                            at,
+                            format!("{title}: {path}: expected a string, found `{written}`, which YAML reads as {text:?}: put it in quotes"),
+                        );
                     }
                 }
             }
@@ -158,11 +201,28 @@ fn typed(
 }
 
 impl Collected {
-    fn document(&mut self, file: &str, root: Value<'_>, report: &mut GenerateReport) -> Result<(), Error> {
+    /// Sorts an object; `list_type` are `apiVersion` and `kind` of the items of the list that it is in.
+    fn document(
+        &mut self,
+        file: &str,
+        root: Value<'_>,
+        list_type: Option<(&str, &str)>,
+        report: &mut GenerateReport,
+    ) -> Result<(), Error> {
         let string = |key: &str| root.get(key).and_then(Value::as_str).unwrap_or_default();
-        let (api_version, kind) = (string("apiVersion"), string("kind"));
+        let list_type = list_type.filter(|_| string("kind").is_empty() && root.kind() == Kind::Object);
+        let (api_version, kind) = list_type.unwrap_or((string("apiVersion"), string("kind")));
         if root.kind() != Kind::Object || kind.is_empty() {
             let source = register(file, root, report);
+            if root.kind() == Kind::Array {
+                report.warn(source, "expected an object, found a list: use an object of kind `List`, or separate the objects with `---`");
+            } else if ["apiVersion", "metadata"].iter().any(|key| root.get(key).is_some()) {
+                let name = root.dig(&["metadata", "name"]).map_or("", Value::text);
+                report.warn(
+                    source,
+                    format!("object `{}` was omitted, because it has no `kind`", clip(name).escape_debug()),
+                );
+            }
             report.record(
                 source,
                 ObjectOutcome::Omitted("it has no kind, so it is not a Kubernetes object".to_owned()),
@@ -172,12 +232,18 @@ impl Collected {
         // `List`, and as in kustomize every other kind of list.
         let is_list = root.get("items").is_some_and(|items| items.kind() == Kind::Array);
         if (api_version == "v1" && kind == "List") || (kind.ends_with("List") && is_list) {
+            // As in the answers of the API server, the items of a typed list need not say what they are.
+            let items_type =
+                Some((api_version, kind.trim_end_matches("List"))).filter(|(_, kind)| !kind.is_empty());
             for item in root.get("items").into_iter().flat_map(Value::items) {
-                self.document(file, item, report)?;
+                self.document(file, item, items_type, report)?;
             }
             return Ok(());
         }
         let source = register(file, root, report);
+        if let (Some((api_version, kind)), Some(source)) = (list_type, report.sources.last_mut()) {
+            (source.api_version, source.kind) = (api_version.to_owned(), kind.to_owned());
+        }
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let (list, fields) = match (group, kind) {
             ("operators.coreos.com", "ClusterServiceVersion") => {
@@ -218,12 +284,12 @@ impl Collected {
                 (&mut self.scorecards, &go_types::CONFIGURATION)
             }
             _ => {
-                let item = Item { source, json: root.to_json() };
+                let item = of_type(Item { source, json: root.to_json() }, list_type);
                 self.seen.add(&mut self.others, item, report);
                 return Ok(());
             }
         };
-        let item = typed(root, source, fields, file, report)?;
+        let item = of_type(typed(root, source, fields, file, report)?, list_type);
         self.seen.add(list, item, report);
         Ok(())
     }
@@ -295,6 +361,15 @@ impl Collected {
         }
         unique("scorecard Configuration", &self.scorecards)
     }
+}
+
+/// Returns an item of a list as an object that says what it is.
+fn of_type(mut item: Item, list_type: Option<(&str, &str)>) -> Item {
+    if let (Some((api_version, kind)), Some(object)) = (list_type, item.json.as_object_mut()) {
+        object.shift_insert(0, "apiVersion".to_owned(), api_version.into());
+        object.shift_insert(1, "kind".to_owned(), kind.into());
+    }
+    item
 }
 
 /// The kinds that a bundle is generated from, by their API group.

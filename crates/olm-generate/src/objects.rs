@@ -73,7 +73,7 @@ pub(crate) fn files(
             }
             files.add(&file_name(other), other, report)?;
         } else if report.sources[other.source].outcomes.is_empty() {
-            omit(other, certificates, report);
+            omit(other, collected, certificates, report);
         }
     }
     for item in &rbac.rest {
@@ -82,7 +82,7 @@ pub(crate) fn files(
     Ok(files.list)
 }
 
-fn omit(item: &Item, certificates: &Certificates<'_>, report: &mut GenerateReport) {
+fn omit(item: &Item, collected: &Collected, certificates: &Certificates<'_>, report: &mut GenerateReport) {
     // Inputs of kustomize and Helm are not manifests.
     let is_tooling = matches!(item.kind(), "Kustomization" | "Component" | "Chart");
     let title = report.title(item.source);
@@ -116,6 +116,15 @@ fn omit(item: &Item, certificates: &Certificates<'_>, report: &mut GenerateRepor
                 ),
             );
         }
+    } else if let Some(definition) = definition_of(item, collected) {
+        let version = item.api_version().split_once('/').map_or("", |(_, version)| version);
+        let reason = format!(
+            "{} does not serve version `{}`",
+            report.title(definition.source),
+            version.escape_debug()
+        );
+        report.warn(item.source, format!("{title} was omitted: {reason}"));
+        report.record(item.source, ObjectOutcome::Omitted(reason));
     } else if let Some(meant) = meant(item) {
         let reason = format!("unknown kind `{}`: did you mean `{meant}`?", item.kind());
         report.warn(item.source, format!("{title} was omitted: {reason}"));
@@ -130,6 +139,15 @@ fn omit(item: &Item, certificates: &Certificates<'_>, report: &mut GenerateRepor
             format!("{title} was omitted: OLM does not support {} in a bundle", item.kind()),
         );
     }
+}
+
+/// Returns the definition of a custom resource's kind.
+fn definition_of<'c>(item: &Item, collected: &'c Collected) -> Option<&'c Item> {
+    let (group, _) = item.api_version().split_once('/')?;
+    collected.definitions().find(|definition| {
+        string_at(&definition.json, &["spec", "group"]) == group
+            && string_at(&definition.json, &["spec", "names", "kind"]) == item.kind()
+    })
 }
 
 #[derive(Default)]
@@ -166,6 +184,16 @@ impl Files {
         let mut json = placeless(&item.json);
         if self.is_of_sdk {
             add_unset_fields(&mut json);
+        } else {
+            let removed = remove_system_fields(&mut json);
+            if !removed.is_empty() {
+                let title = report.title(item.source);
+                let message = format!(
+                    "{title}: {} were omitted: they belong to the cluster that the object was read from",
+                    removed.join(", ")
+                );
+                report.warn(item.source, message);
+            }
         }
         let text = emit_within(&json, MAX_FILE_SIZE)
             .ok_or_else(|| Error::FileSize { title: report.title(item.source), limit: MAX_FILE_SIZE })?;
@@ -196,6 +224,34 @@ fn add_unset_fields(json: &mut Json) {
     if let Some(status) = status {
         object.entry("status").or_insert(status);
     }
+}
+
+/// Removes what only the API server sets, as objects have that are read from a cluster: OLM could not create the object with it, or the
+/// garbage collector would delete it. Returns the paths that were removed.
+fn remove_system_fields(json: &mut Json) -> Vec<String> {
+    const FIELDS: [&str; 7] = [
+        "resourceVersion",
+        "uid",
+        "generation",
+        "selfLink",
+        "managedFields",
+        "deletionTimestamp",
+        "ownerReferences",
+    ];
+    let Some(metadata) = json.get_mut("metadata").and_then(Json::as_object_mut) else { return Vec::new() };
+    let mut removed: Vec<String> = FIELDS
+        .into_iter()
+        .filter(|field| metadata.shift_remove(*field).is_some())
+        .map(|field| format!("metadata.{field}"))
+        .collect();
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Json::as_object_mut) {
+        let applied = annotations.shift_remove("kubectl.kubernetes.io/last-applied-configuration");
+        removed.extend(applied.map(|_| "kubectl.kubernetes.io/last-applied-configuration".to_owned()));
+        if annotations.is_empty() {
+            metadata.shift_remove("annotations");
+        }
+    }
+    removed
 }
 
 /// The object without the namespace, which OLM chooses.

@@ -2,7 +2,7 @@
 //!
 //! Source: `SplitCSVPermissionsObjects`, `applyRoles` and `applyClusterRoles` of operator-framework/operator-sdk.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::{Value as Json, json};
 
@@ -11,6 +11,8 @@ use super::input::{Collected, Item};
 use super::json::{dig, entries, items, string_at};
 use super::report::{GenerateReport, ObjectOutcome};
 
+/// What labels begin with that add the rules of a role to a built-in one.
+const AGGREGATE: &str = "rbac.authorization.k8s.io/aggregate-to-";
 const GROUP: &str = "rbac.authorization.k8s.io";
 /// The service account of a pod that does not name one.
 const DEFAULT_ACCOUNT: &str = "default";
@@ -36,15 +38,18 @@ pub(crate) struct Rbac<'c> {
 pub(crate) fn split<'c>(
     collected: &'c Collected,
     extra: &[String],
+    is_of_sdk: bool,
     report: &mut GenerateReport,
 ) -> Result<Rbac<'c>, Error> {
-    let mut bindings = Bindings::new(collected, extra);
+    let mut bindings = Bindings::new(collected, extra, is_of_sdk);
     for binding in &collected.role_bindings {
         bindings.role_binding(binding, report);
     }
     for binding in &collected.cluster_role_bindings {
         bindings.cluster_role_binding(binding, report);
     }
+    bindings.last =
+        bindings.rest.iter().map(|binding| ((binding.kind(), binding.name()), binding.source)).collect();
     let mut rbac = Rbac {
         permissions: bindings.permissions()?,
         cluster_permissions: bindings.cluster_permissions()?,
@@ -74,10 +79,14 @@ struct Bindings<'c, 'a> {
     everywhere: BTreeSet<&'c str>,
     /// Bindings that may become files of the bundle.
     rest: Vec<&'c Item>,
+    /// The last of these with each kind and name, by its number.
+    last: HashMap<(&'c str, &'c str), usize>,
+    /// Whether the files are those of operator-sdk.
+    is_of_sdk: bool,
 }
 
 impl<'c: 'a, 'a> Bindings<'c, 'a> {
-    fn new(collected: &'c Collected, extra: &'a [String]) -> Self {
+    fn new(collected: &'c Collected, extra: &'a [String], is_of_sdk: bool) -> Self {
         let by_name = |roles: &'c [Item]| roles.iter().map(|role| (role.name(), role)).collect();
         Self {
             collected,
@@ -93,6 +102,8 @@ impl<'c: 'a, 'a> Bindings<'c, 'a> {
             in_namespace_cluster: BTreeSet::new(),
             everywhere: BTreeSet::new(),
             rest: Vec::new(),
+            last: HashMap::new(),
+            is_of_sdk,
         }
     }
 
@@ -160,20 +171,33 @@ impl<'c: 'a, 'a> Bindings<'c, 'a> {
 
     /// Decides which roles become files of the bundle.
     fn place_roles(&self, rest: &mut Vec<&'c Item>, report: &mut GenerateReport) {
+        let bound_by_objects = self.bound_by_objects();
         for role in &self.collected.roles {
             let name = role.name();
             if self.roles.get(name).is_some_and(|last| last.source != role.source) {
                 omit_overridden(role, report);
             } else if self.in_namespace.contains(name) {
                 taken(role, "install.spec.permissions", report);
+                rest.extend(bound_by_objects.contains(&("Role", name)).then_some(role));
             } else {
                 rest.push(role);
             }
         }
     }
 
+    /// Returns the kinds and names of roles that bindings name which become files: without the roles, they would give nobody anything.
+    /// operator-sdk leaves such roles out.
+    fn bound_by_objects(&self) -> HashSet<(&'c str, &'c str)> {
+        if self.is_of_sdk {
+            HashSet::new()
+        } else {
+            self.rest.iter().filter(|binding| self.is_last(binding)).map(|binding| role_of(binding)).collect()
+        }
+    }
+
     /// Decides which cluster roles become files of the bundle.
     fn place_cluster_roles(&self, rest: &mut Vec<&'c Item>, report: &mut GenerateReport) {
+        let bound_by_objects = self.bound_by_objects();
         for role in &self.collected.cluster_roles {
             let name = role.name();
             let (here, there) = (self.in_namespace_cluster.contains(name), self.everywhere.contains(name));
@@ -186,18 +210,22 @@ impl<'c: 'a, 'a> Bindings<'c, 'a> {
                 if there {
                     taken(role, "install.spec.clusterPermissions", report);
                 }
+                rest.extend(bound_by_objects.contains(&("ClusterRole", name)).then_some(role));
             } else {
                 rest.push(role);
             }
         }
     }
 
+    /// Returns whether a binding that may become a file is the last one with its name.
+    fn is_last(&self, binding: &Item) -> bool {
+        self.last.get(&(binding.kind(), binding.name())) == Some(&binding.source)
+    }
+
     /// Decides which bindings become files of the bundle: of several with one name, the last.
     fn place_bindings(&self, rest: &mut Vec<&'c Item>, report: &mut GenerateReport) {
-        let last: HashMap<(&str, &str), usize> =
-            self.rest.iter().map(|binding| ((binding.kind(), binding.name()), binding.source)).collect();
         for &binding in &self.rest {
-            if last.get(&(binding.kind(), binding.name())) == Some(&binding.source) {
+            if self.is_last(binding) {
                 rest.push(binding);
             } else {
                 omit_overridden(binding, report);
@@ -272,10 +300,10 @@ fn warn_of_absent_accounts(collected: &Collected, created: &BTreeSet<String>, re
 
 /// Returns the service account that a Deployment's pods run as.
 fn account(deployment: &Item) -> &str {
-    match string_at(&deployment.json, &["spec", "template", "spec", "serviceAccountName"]) {
-        "" => DEFAULT_ACCOUNT,
-        name => name,
-    }
+    // The API server reads the old name of the field, too (`pkg/apis/core/v1/conversion.go` of Kubernetes).
+    let names = ["serviceAccountName", "serviceAccount"]
+        .map(|field| string_at(&deployment.json, &["spec", "template", "spec", field]));
+    names.into_iter().find(|name| !name.is_empty()).unwrap_or(DEFAULT_ACCOUNT)
 }
 
 fn role_of(binding: &Item) -> (&str, &str) {
@@ -334,7 +362,12 @@ fn warn_of_subjects(
                  role are kept as objects; bind the service account instead",
                 name.escape_debug()
             ),
-            _ => continue,
+            "User" | "Group" => continue,
+            _ => format!(
+                "{title} has subject `{}` of kind `{}`, expected ServiceAccount, User or Group: nobody gets its role",
+                name.escape_debug(),
+                kind.escape_debug()
+            ),
         };
         report.warn(binding.source, message);
     }
@@ -385,8 +418,8 @@ impl<'c> Bound<'c> {
             report.warn(
                 binding.source,
                 format!(
-                    "{title} binds service account `{unused}`, which no Deployment uses, so its role is not in \
-                     the CSV; if the operator uses it, pass --extra-service-accounts={unused}"
+                    "{title} binds service account `{unused}`, which no Deployment uses, so the CSV has no permissions of it: the \
+                     binding is kept as an object; if the operator uses it, pass --extra-service-accounts={unused}"
                 ),
             );
         }
@@ -443,6 +476,17 @@ fn taken(role: &Item, field: &str, report: &mut GenerateReport) {
         report.warn(role.source, message);
     } else {
         report.record(role.source, ObjectOutcome::Csv(field.to_owned()));
+    }
+    let labels = entries(&role.json, &["metadata", "labels"]).into_iter().flatten();
+    if let Some((label, _)) = labels.into_iter().find(|(key, _)| key.starts_with(AGGREGATE)) {
+        report.warn(
+            role.source,
+            format!(
+                "{title} has label `{}`, which is lost, because OLM creates a role of its own from the CSV: use a role that is not \
+                 bound to the operator for it",
+                label.escape_debug()
+            ),
+        );
     }
 }
 

@@ -24,8 +24,9 @@ impl Upgrade {
         csv: &mut Json,
         report: &mut GenerateReport,
     ) -> Result<(), Error> {
-        let full = |text: &str| match semver::Version::parse(text) {
-            Ok(_) => format!("{package}.v{text}"),
+        // `v1.0.0` is a version, too, as it is for --version.
+        let full = |text: &str| match semver::Version::parse(text.strip_prefix('v').unwrap_or(text)) {
+            Ok(version) => format!("{package}.v{version}"),
             Err(_) => text.to_owned(),
         };
         if let Some(range) = &self.skip_range {
@@ -50,15 +51,18 @@ impl Upgrade {
                 set(spec, "skips", json!(skips));
             }
         }
-        let replaces = string_at(csv, &["spec", "replaces"]);
-        if !replaces.is_empty() && !replaces.starts_with(&format!("{package}.")) {
-            report.warn_at(
-                None,
-                format!(
-                    "spec.replaces `{}` is not a CSV of package {package}, so there is no upgrade from it",
-                    replaces.escape_debug()
-                ),
-            );
+        let replaces = [string_at(csv, &["spec", "replaces"])];
+        let skips = items(csv, &["spec", "skips"]).iter().filter_map(Json::as_str);
+        let all =
+            replaces.into_iter().map(|name| ("replaces", name)).chain(skips.map(|name| ("skips", name)));
+        for (field, name) in all {
+            if !name.is_empty() && !name.starts_with(&format!("{package}.")) {
+                let name = name.escape_debug();
+                report.warn_at(
+                    None,
+                    format!("spec.{field} `{name}` is not a CSV of package {package}, so there is no upgrade from it"),
+                );
+            }
         }
         Ok(())
     }
@@ -153,7 +157,7 @@ mod tests {
         let mut csv = json!({"metadata": {"name": "a.v2.0.0"}, "spec": {}});
         let upgrade = Upgrade {
             replaces: Some(Replaces::Csv("1.0.0".into())),
-            skips: vec!["1.0.1".into(), "a.v1.0.2".into()],
+            skips: vec!["v1.0.1".into(), "a.v1.0.2".into()],
             skip_range: Some("<2.0.0".into()),
         };
         apply(&upgrade, &mut csv).unwrap();

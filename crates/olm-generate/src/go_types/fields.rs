@@ -83,8 +83,13 @@ pub(crate) enum Change {
     Dropped,
     /// The name of a field differs in case: it was decoded as this field.
     Renamed(&'static str),
-    /// A scalar of another type was converted to this string.
-    Quoted(String),
+    /// A scalar of another type was converted to a string.
+    Quoted {
+        /// How it is written in the file.
+        written: String,
+        /// The string.
+        text: String,
+    },
 }
 
 /// What was not taken over, the first [`MAX_NOTES`] of it.
@@ -171,7 +176,8 @@ impl Walk {
             Kind::Number => single_text(value.as_f64().unwrap_or_default()),
             Kind::Null | Kind::Array | Kind::Object => return Err(wrong(value, path, "a string")),
         };
-        self.remark(value.position(), path, Change::Quoted(text.clone()));
+        let written = clip(value.text()).into_owned();
+        self.remark(value.position(), path, Change::Quoted { written, text: text.clone() });
         Ok(text.into())
     }
 
@@ -235,7 +241,7 @@ impl Walk {
     fn remark(&mut self, position: Position, path: &Path<'_>, change: Change) {
         if self.remarks.list.len() < MAX_NOTES {
             self.remarks.list.push(Remark { path: clip(&path.to_string()).into_owned(), position, change });
-        } else if !matches!(change, Change::Quoted(_)) {
+        } else if !matches!(change, Change::Quoted { .. }) {
             self.remarks.omitted += 1;
         }
     }

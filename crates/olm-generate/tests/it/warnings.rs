@@ -273,3 +273,206 @@ fn lists_of_every_kind_are_read() {
     assert!(!warnings.iter().any(|warning| warning.contains("ConfigMap")), "{warnings:?}");
     assert!(generated.files.keys().any(|path| path.contains("configmap")), "{:?}", generated.files.keys());
 }
+
+/// Returns the only warning.
+fn warning(documents: &[&str]) -> String {
+    let (mut found, ..) = warnings(documents);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn role_that_others_have_too_stays_an_object() {
+    let subject = "{kind: ServiceAccount, name: digger, namespace: ponds}";
+    let role = role("ClusterRole", "r", "");
+    let own = binding("ClusterRoleBinding", "", "kind: ClusterRole, name: r", subject);
+    let group =
+        binding("ClusterRoleBinding", "", "kind: ClusterRole, name: r", "{kind: Group, name: admins}")
+            .replace("name: b}", "name: group}");
+    let all = binding(
+        "ClusterRoleBinding",
+        "",
+        "kind: ClusterRole, name: r",
+        &format!("{subject}, {{kind: ServiceAccount, name: other}}"),
+    );
+    for (bindings, expected) in [
+        (vec![own.as_str(), &group], None),
+        (
+            vec![all.as_str()],
+            Some("service account `other`, which no Deployment uses, so the CSV has no permissions of it"),
+        ),
+    ] {
+        let documents = [&[DEPLOYMENT, ACCOUNT, &role], &bindings[..]].concat();
+        let (found, csv, generated) = warnings(&documents);
+        assert_eq!(
+            found.first().is_some_and(|found| found.contains(expected.unwrap_or("?"))),
+            expected.is_some(),
+            "{found:?}"
+        );
+        assert_eq!(csv["spec"]["install"]["spec"]["clusterPermissions"][0]["serviceAccountName"], "digger");
+        assert!(
+            generated.files.contains_key("manifests/r_rbac.authorization.k8s.io_v1_clusterrole.yaml"),
+            "{:?}",
+            generated.manifests
+        );
+    }
+    let (.., generated) = warnings(&[DEPLOYMENT, ACCOUNT, &role, &own]);
+    assert!(!generated.files.contains_key("manifests/r_rbac.authorization.k8s.io_v1_clusterrole.yaml"));
+}
+
+#[test]
+fn service_account_has_its_old_name_too() {
+    let deployment = DEPLOYMENT.replace("serviceAccountName", "serviceAccount");
+    let subject = "{kind: ServiceAccount, name: digger, namespace: ponds}";
+    let bound = binding("ClusterRoleBinding", "", "kind: ClusterRole, name: r", subject);
+    let (found, csv, _) = warnings(&[&deployment, ACCOUNT, &role("ClusterRole", "r", ""), &bound]);
+    assert_eq!(found, [""; 0]);
+    let install = &csv["spec"]["install"]["spec"];
+    assert_eq!(install["clusterPermissions"][0]["serviceAccountName"], "digger");
+    assert_eq!(install["deployments"][0]["spec"]["template"]["spec"]["serviceAccountName"], "digger");
+}
+
+#[test]
+fn subject_of_an_unknown_kind_is_reported() {
+    let bound = |kind: &str| {
+        binding("ClusterRoleBinding", "", "kind: ClusterRole, name: r", &format!("{{{kind}name: digger}}"))
+    };
+    for kind in ["kind: Serviceaccount, ", ""] {
+        let (found, ..) = warnings(&[DEPLOYMENT, ACCOUNT, &role("ClusterRole", "r", ""), &bound(kind)]);
+        assert!(
+            found.iter().any(|found| found.contains("expected ServiceAccount, User or Group")),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn what_the_csv_has_no_place_for_is_reported() {
+    let annotated = DEPLOYMENT.replace("namespace: ponds}", "namespace: ponds, annotations: {a: b}}");
+    assert!(warning(&[&annotated, ACCOUNT]).contains("metadata.annotations such as `a` were omitted"));
+    let role = role("ClusterRole", "r, labels: {rbac.authorization.k8s.io/aggregate-to-admin: 'true'}", "");
+    let subject = "{kind: ServiceAccount, name: digger, namespace: ponds}";
+    let bound = binding("ClusterRoleBinding", "", "kind: ClusterRole, name: r", subject);
+    assert!(
+        warning(&[DEPLOYMENT, ACCOUNT, &role, &bound])
+            .contains("label `rbac.authorization.k8s.io/aggregate-to-admin`, which is lost")
+    );
+}
+
+#[test]
+fn webhooks_and_examples_of_the_base_are_not_lost_silently() {
+    let base = |more: &str| BASE.replace("description: A pond.", &format!("description: A pond., {more}"));
+    let generated =
+        made(&[&base("webhookdefinitions: [{generateName: old.pond.io}]"), DEPLOYMENT, ACCOUNT]).unwrap();
+    let notes = &generated.report.notes;
+    assert!(
+        matches!(&notes[..], [one] if one.message.contains("webhook `old.pond.io`, which is not in the input")),
+        "{notes:?}"
+    );
+
+    let crd = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ponds.a.io}, spec: {group: a.io, scope: Namespaced, names: {kind: Pond, plural: ponds}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}";
+    let sample = "{apiVersion: a.io/v1, kind: Pond, metadata: {name: new}}";
+    let old = r#"[{"apiVersion":"a.io/v1","kind":"Pond","metadata":{"name":"old"}}]"#;
+    let lost = "has Pond `old`, which is not in the input";
+    let all = "alm-examples of the base CSV were omitted";
+    for (examples, samples, expected) in [
+        (old, &[sample][..], Some(lost)),
+        (&*old.replace("old", "new"), &[sample], None),
+        (old, &[], Some(all)),
+        (r#"{"kind":"Pond"}"#, &[], Some(all)),
+        ("[broken", &[], Some(all)),
+        ("[]", &[], None),
+        ("", &[], None),
+    ] {
+        let base = BASE.replace(
+            "metadata: {name: pond.v0.0.0}",
+            &format!("metadata: {{name: pond.v0.0.0, annotations: {{alm-examples: '{examples}'}}}}"),
+        );
+        let generated = made(&[&[base.as_str(), DEPLOYMENT, ACCOUNT, crd], samples].concat()).unwrap();
+        let notes: Vec<&str> = generated.report.notes.iter().map(|note| note.message.as_str()).collect();
+        let is_found = matches!(notes[..], [one] if expected.is_some_and(|expected| one.contains(expected)));
+        assert!(if expected.is_some() { is_found } else { notes.is_empty() }, "{examples}: {notes:?}");
+    }
+}
+
+#[test]
+fn custom_resource_of_a_version_that_is_not_served_names_its_crd() {
+    let crd = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ponds.a.io}, spec: {group: a.io, scope: Namespaced, names: {kind: Pond, plural: ponds}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}";
+    let found =
+        warning(&[DEPLOYMENT, ACCOUNT, crd, "{apiVersion: a.io/v2, kind: Pond, metadata: {name: a}}"]);
+    assert_eq!(found, "Pond a was omitted: CustomResourceDefinition ponds.a.io does not serve version `v2`");
+}
+
+#[test]
+fn objects_of_a_cluster_lose_what_belongs_to_it() {
+    let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, uid: u, resourceVersion: '1', ownerReferences: [{name: o}], annotations: {kubectl.kubernetes.io/last-applied-configuration: '{}'}}}";
+    let (found, _, generated) = warnings(&[DEPLOYMENT, ACCOUNT, map]);
+    let expected = "ConfigMap c: metadata.resourceVersion, metadata.uid, metadata.ownerReferences, kubectl.kubernetes.io/last-applied-configuration were omitted: they belong to the cluster that the object was read from";
+    assert_eq!(found, [expected]);
+    let written = parse(&generated.files["manifests/c_v1_configmap.yaml"]).documents[0].root().to_json();
+    assert_eq!(written["metadata"], json!({"name": "c"}));
+}
+
+#[test]
+fn values_that_yaml_reads_in_another_way_are_reported() {
+    let with = |value: &str| {
+        DEPLOYMENT.replace(
+            "containers: [{name: manager,",
+            &format!("containers: [{{name: manager, env: [{{name: A, value: {value}}}],"),
+        )
+    };
+    for (value, text) in [("0644", "420"), ("yes", "true"), ("1e3", "1000")] {
+        let found = warning(&[&with(value), ACCOUNT]);
+        assert!(
+            found.ends_with(&format!(
+                "expected a string, found `{value}`, which YAML reads as \"{text}\": put it in quotes"
+            )),
+            "{found}"
+        );
+    }
+    assert_eq!(warnings(&[&with("8080"), ACCOUNT]).0, [""; 0]);
+    let twice =
+        DEPLOYMENT.replace("image: 'quay.io/example/pond:v1'", "image: a, image: 'quay.io/example/pond:v1'");
+    assert_eq!(warning(&[&twice, ACCOUNT]), "duplicate key `image`: the last one counts");
+}
+
+#[test]
+fn templates_that_were_not_rendered_are_named() {
+    for image in ["quay.io/example/pond:{{ .Values.tag }}", "quay.io/example/pond:<no value>"] {
+        let error =
+            made(&[BASE, &DEPLOYMENT.replace("quay.io/example/pond:v1", image)]).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("the image `{image}` is a template: render the input first")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn objects_without_a_kind_are_reported_unless_their_list_says_it() {
+    let unnamed = "{apiVersion: v1, metadata: {name: c}, data: {a: b}}";
+    assert_eq!(warning(&[DEPLOYMENT, ACCOUNT, unnamed]), "object `c` was omitted, because it has no `kind`");
+    assert!(
+        warning(&[DEPLOYMENT, ACCOUNT, &format!("[{unnamed}]")])
+            .starts_with("expected an object, found a list")
+    );
+    assert_eq!(warnings(&[DEPLOYMENT, ACCOUNT, "{image: {tag: v1}}"]).0, [""; 0]);
+    let list = format!("{{apiVersion: v1, kind: ConfigMapList, items: [{unnamed}]}}");
+    let (found, _, generated) = warnings(&[DEPLOYMENT, ACCOUNT, &list]);
+    assert_eq!(found, [""; 0]);
+    let written = parse(&generated.files["manifests/c_v1_configmap.yaml"]).documents[0].root().to_json();
+    assert_eq!(written["kind"], "ConfigMap");
+}
+
+#[test]
+fn variable_of_a_certificate_is_reported() {
+    let documents = serving("/other");
+    for variable in [
+        "env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]",
+        "envFrom: [{secretRef: {name: s}}]",
+    ] {
+        let deployment = DEPLOYMENT.replace("{name: manager,", &format!("{{name: manager, {variable},"));
+        let (found, ..) = warnings(&[&deployment, ACCOUNT, &documents[2]]);
+        assert!(found[0].contains("an environment variable is of Secret `s`"), "{found:?}");
+    }
+}
