@@ -248,16 +248,9 @@ fn warn_of_lost_webhooks(base: &Json, webhooks: &[Json], report: &mut GenerateRe
     }
 }
 
-/// Returns the spec of the Deployment, with every container's `WATCH_NAMESPACE` set from OLM's annotation, and the service account
-/// under its current name.
+/// Returns the spec of the Deployment, with every container's `WATCH_NAMESPACE` set from OLM's annotation.
 fn watching_targets(spec: &Json) -> Json {
     let mut spec = spec.clone();
-    if let Some(pod) = spec.pointer_mut("/template/spec").and_then(Json::as_object_mut)
-        && !pod.contains_key("serviceAccountName")
-        && let Some(account) = pod.shift_remove("serviceAccount")
-    {
-        pod.insert("serviceAccountName".to_owned(), account);
-    }
     let containers = spec.pointer_mut("/template/spec/containers").and_then(Json::as_array_mut);
     for container in containers.into_iter().flatten() {
         let variables = container.get_mut("env").and_then(Json::as_array_mut);

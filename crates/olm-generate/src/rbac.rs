@@ -38,10 +38,9 @@ pub(crate) struct Rbac<'c> {
 pub(crate) fn split<'c>(
     collected: &'c Collected,
     extra: &[String],
-    is_of_sdk: bool,
     report: &mut GenerateReport,
 ) -> Result<Rbac<'c>, Error> {
-    let mut bindings = Bindings::new(collected, extra, is_of_sdk);
+    let mut bindings = Bindings::new(collected, extra);
     for binding in &collected.role_bindings {
         bindings.role_binding(binding, report);
     }
@@ -81,12 +80,10 @@ struct Bindings<'c, 'a> {
     rest: Vec<&'c Item>,
     /// The last of these with each kind and name, by its number.
     last: HashMap<(&'c str, &'c str), usize>,
-    /// Whether the files are those of operator-sdk.
-    is_of_sdk: bool,
 }
 
 impl<'c: 'a, 'a> Bindings<'c, 'a> {
-    fn new(collected: &'c Collected, extra: &'a [String], is_of_sdk: bool) -> Self {
+    fn new(collected: &'c Collected, extra: &'a [String]) -> Self {
         let by_name = |roles: &'c [Item]| roles.iter().map(|role| (role.name(), role)).collect();
         Self {
             collected,
@@ -103,7 +100,6 @@ impl<'c: 'a, 'a> Bindings<'c, 'a> {
             everywhere: BTreeSet::new(),
             rest: Vec::new(),
             last: HashMap::new(),
-            is_of_sdk,
         }
     }
 
@@ -178,21 +174,18 @@ impl<'c: 'a, 'a> Bindings<'c, 'a> {
                 omit_overridden(role, report);
             } else if self.in_namespace.contains(name) {
                 taken(role, "install.spec.permissions", report);
-                rest.extend(bound_by_objects.contains(&("Role", name)).then_some(role));
+                if bound_by_objects.contains(&("Role", name)) {
+                    warn_of_others(role, report);
+                }
             } else {
                 rest.push(role);
             }
         }
     }
 
-    /// Returns the kinds and names of roles that bindings name which become files: without the roles, they would give nobody anything.
-    /// operator-sdk leaves such roles out.
+    /// Returns the kinds and names of the roles that bindings name which become files.
     fn bound_by_objects(&self) -> HashSet<(&'c str, &'c str)> {
-        if self.is_of_sdk {
-            HashSet::new()
-        } else {
-            self.rest.iter().filter(|binding| self.is_last(binding)).map(|binding| role_of(binding)).collect()
-        }
+        self.rest.iter().filter(|binding| self.is_last(binding)).map(|binding| role_of(binding)).collect()
     }
 
     /// Decides which cluster roles become files of the bundle.
@@ -210,7 +203,9 @@ impl<'c: 'a, 'a> Bindings<'c, 'a> {
                 if there {
                     taken(role, "install.spec.clusterPermissions", report);
                 }
-                rest.extend(bound_by_objects.contains(&("ClusterRole", name)).then_some(role));
+                if bound_by_objects.contains(&("ClusterRole", name)) {
+                    warn_of_others(role, report);
+                }
             } else {
                 rest.push(role);
             }
@@ -488,6 +483,19 @@ fn taken(role: &Item, field: &str, report: &mut GenerateReport) {
             ),
         );
     }
+}
+
+/// Warns about a role that the operator has and others, too: it becomes permissions of the CSV, as for operator-sdk, and a binding that
+/// stays an object names no role then.
+fn warn_of_others(role: &Item, report: &mut GenerateReport) {
+    let title = report.title(role.source);
+    report.warn(
+        role.source,
+        format!(
+            "{title} is bound to the operator and to others: it becomes permissions of the CSV, so the binding of the others, which is \
+             kept as an object, names a role that is not in the bundle; bind a copy of the role with another name to them"
+        ),
+    );
 }
 
 fn omit_overridden(role: &Item, report: &mut GenerateReport) {

@@ -98,8 +98,7 @@ impl PinnedManifests<'_> {
         let Self { sorted, is_pinned } = self;
         let SortedManifests { options, collected, package, package_origin, base, mut report } = sorted;
         let previous = &destination.previous;
-        let rbac =
-            rbac::split(&collected, &options.extra_service_accounts, options.is_of_sdk(), &mut report)?;
+        let rbac = rbac::split(&collected, &options.extra_service_accounts, &mut report)?;
         let scorecard = scorecard::file(&collected, &previous.files, options.scorecard, &mut report);
         let is_of_sdk = options.is_of_sdk();
         let mut certificates = certificates::Certificates::new(&collected, is_of_sdk);

@@ -102,8 +102,7 @@ fn many_roles_and_bindings() {
     });
     let csv = String::from_utf8(generated.files[&generated.manifests[0]].clone()).unwrap();
     assert_eq!(csv.matches("        - apiGroups:\n").count(), COUNT / 2);
-    // The last binding of each name stays an object, with its role.
-    assert_eq!(generated.files.len(), 2 * (COUNT / 4) + 2);
+    assert_eq!(generated.files.len(), COUNT / 4 + 2);
 }
 
 #[test]
