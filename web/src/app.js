@@ -514,11 +514,17 @@ async function showSettings() {
 
 // ---- the controls
 
+/** Reads files of the disk with `read`, which is given a signal; while that takes long, it can be cancelled. */
+function reading(read) {
+  const asking = new AbortController();
+  return busy("Reading…", () => asking.abort(new Cancelled()), () => read(asking.signal));
+}
+
 /** Opens what a user picks for a comparison, beside what is open. */
 async function pickUpgrade(files) {
   const kept = current;
   try {
-    await open(await picked(files), files[0]?.name ?? "");
+    await open(await reading((signal) => picked(files, signal)), files[0]?.name ?? "");
   } catch (error) {
     fail(error);
   }
@@ -533,7 +539,7 @@ for (const [button, input] of [["open-directory", "directory"], ["open-file", "f
   $(input).onchange = async () => {
     const files = [...$(input).files];
     try {
-      await open(await picked(files), files[0]?.webkitRelativePath.split("/")[0] || files[0]?.name || "");
+      await open(await reading((signal) => picked(files, signal)), files[0]?.webkitRelativePath.split("/")[0] || files[0]?.name || "");
     } catch (error) {
       fail(error);
     }
@@ -635,7 +641,7 @@ addEventListener("drop", async (event) => {
   event.preventDefault();
   $("dropping").hidden = true;
   try {
-    const { files, name } = await dropped(event.dataTransfer);
+    const { files, name } = await reading((signal) => dropped(event.dataTransfer, signal));
     await open(files, name);
   } catch (error) {
     fail(error);

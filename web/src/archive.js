@@ -20,9 +20,19 @@ export class Budget {
   bytes = MAX_BYTES;
 
   take(bytes) {
+    this.count();
+    this.read(bytes);
+  }
+
+  /** Takes a file or a directory that is not read yet. */
+  count() {
     this.entries -= 1;
-    this.bytes -= bytes;
     if (this.entries < 0) throw new ReadError(`more than ${MAX_ENTRIES} files`);
+  }
+
+  /** Takes the bytes of what was counted. */
+  read(bytes) {
+    this.bytes -= bytes;
     if (this.bytes < 0) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes`);
   }
 }
