@@ -5,6 +5,9 @@ import { Budget, ReadError } from "./archive.js";
 /** How deeply directories may be nested. */
 const MAX_DEPTH = 32;
 
+/** What to do about too many files: usually, they are those of a whole project. */
+const HELP = ": open only the directory of the bundle or of the catalog";
+
 /** The files that are read at once: each takes a message to another process of the browser. */
 const PARALLEL = 64;
 
@@ -28,7 +31,7 @@ async function readAll(listed, files, budget, signal) {
 
 /** Returns the files of an input, path to bytes. */
 export async function picked(list, signal) {
-  const budget = new Budget();
+  const budget = new Budget(HELP);
   const files = new Map();
   const listed = [];
   for (const file of list) {
@@ -78,7 +81,7 @@ export async function dropped(transfer, signal) {
   const present = [...transfer.items].filter((item) => item.kind === "file").map(forms).filter(({ entry, file }) => entry || file);
   const text = transfer.getData("text/plain");
   if (present.length === 0 && text) return { files: new Map([["pasted.yaml", new TextEncoder().encode(text)]]), name: "pasted" };
-  const budget = new Budget();
+  const budget = new Budget(HELP);
   const files = new Map();
   const visit = async (one, path, listed, depth) => {
     if (one.name.startsWith(".") && one.isDirectory && depth > 0) return;
