@@ -62,6 +62,17 @@ export function computed(browser, { isAll = false } = {}) {
   return renderers(browser).reduce((sum, pid) => sum + spent(pid), 0);
 }
 
+/** Returns the most that was computed within a time, in milliseconds, of samples of the clock and of what was computed until then. The time may
+ * begin and end between two of them. */
+function busiest(samples, time) {
+  let [most, end] = [0, 0];
+  for (const [at, before] of samples) {
+    while (end < samples.length - 1 && samples[end][0] < at + time + 100) end += 1;
+    most = Math.max(most, samples[end][1] - before);
+  }
+  return most;
+}
+
 /** Drops the file or the directory at `path` on a tab, looks at every view, and returns a line about it. The page may pause only as long as it computes:
  * what it waits because others use the processors is not its own. */
 export async function examine({ browser, tab, problems }, path, check = () => {}) {
@@ -77,16 +88,21 @@ export async function examine({ browser, tab, problems }, path, check = () => {}
     }, 10);
   });
   let peak = 0;
-  const timer = setInterval(() => (peak = Math.max(peak, memory(browser))), 50);
+  let samples = [];
+  const sample = () => {
+    peak = Math.max(peak, memory(browser));
+    samples.push([performance.now(), computed(browser)]);
+  };
+  const timer = setInterval(sample, 50);
   try {
     const pauses = [];
-    let before = computed(browser);
     const paused = async (what) => {
       const pause = await tab.evaluate(() => { const { pause } = window; window.pause = 0; return pause; });
-      const now = computed(browser);
-      pauses.push([Math.round(Math.min(pause, now - before)), what]);
-      before = now;
+      sample();
+      pauses.push([Math.round(Math.min(pause, busiest(samples, pause))), what]);
+      samples = samples.slice(-1);
     };
+    sample();
     const titled = await tab.evaluate(() => (document.title = "before"));
     const start = performance.now();
     await dropPath(tab, path);

@@ -486,6 +486,17 @@ for (const [name, viewport] of [["desktop", { width: 1280, height: 860 }], ["pho
       await tab.click(".catalog table .place");
       await tab.waitForFunction(() => document.querySelector(".catalog thead th").textContent === "Bundle");
       await check("channel");
+      // With several bundles, the controls have more lines.
+      await dropNext(tab, bundle);
+      await settled(tab);
+      await tab.click("#suites summary");
+      await check("suites");
+      const [left, right, width] = await tab.$eval("#suites fieldset", (list) => [list.getBoundingClientRect().left, list.getBoundingClientRect().right, innerWidth]);
+      assert.ok(left >= 0 && right <= width, `the list of suites is from ${left} to ${right} of ${width} px`);
+      // Not with the mouse, for which the browser scrolls.
+      await tab.evaluate(() => document.querySelector("#tab-upgrade").click());
+      const [from, to] = await tab.$eval("#tab-upgrade", (chosen) => [chosen.getBoundingClientRect().left, chosen.getBoundingClientRect().right]);
+      assert.ok(from >= 0 && to <= width, `the chosen tab is from ${from} to ${to} of ${width} px`);
     });
   }
 }
