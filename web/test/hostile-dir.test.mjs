@@ -47,7 +47,7 @@ async function examineAll(t, paths) {
     try {
       const { text, pause, peak, line } = await examine({ browser, ...page }, path);
       if (pause > most.pause[0]) most.pause = [pause, title];
-      if (peak > most.peak[0]) most.peak = [peak >> 20, title];
+      if (peak > most.peak[0]) most.peak = [peak, title];
       const kind = text.replace(/`[^`]*`|[\w./-]*\d[\w./-]*|blobs\/\S*/g, "…").slice(0, 60);
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
       if (!isOneOfMany) console.error(`${title}: ${line}`);
@@ -62,7 +62,7 @@ async function examineAll(t, paths) {
   }
   await browser?.close();
   for (const [kind, count] of [...kinds].sort(([, a], [, b]) => b - a)) t.diagnostic(`${count} × ${kind}`);
-  t.diagnostic(`${paths.length} inputs, ${failures.length} failed; the longest pause: ${most.pause.join(" ms, ")}; the most memory: ${most.peak.join(" MiB, ")}`);
+  t.diagnostic(`${paths.length} inputs, ${failures.length} failed; the longest pause: ${most.pause.join(" ms, ")}; the most memory: ${most.peak[0] >> 20} MiB, ${most.peak[1]}`);
   if (failures.length > 0) throw new Error(failures.join("\n"));
 }
 
