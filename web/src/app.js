@@ -22,7 +22,7 @@ const encoder = new TextEncoder();
 /** The findings that are listed before a button shows the others. */
 const MAX_LISTED = 200;
 /** The files that are listed. */
-const MAX_FILES = 2000;
+const MAX_FILES = 1000;
 /** The bundles that are opened at once. */
 const MAX_SUBJECTS = 200;
 /** The maximum size of a file in the editor. */
@@ -132,7 +132,8 @@ async function close(subject) {
 
 /** The name of a bundle or a catalog, with a number if others have the same. */
 function titleOf(subject) {
-  const title = (one) => (one.title && one.title !== one.name ? `${one.title} in ${one.name}` : one.name);
+  // What the user has dropped comes first: lists show only the beginning, and versions of an operator often have the same.
+  const title = (one) => (one.title && one.title !== one.name ? `${one.name} (${one.title})` : one.name);
   const twins = subjects.filter((other) => title(other) === title(subject));
   return twins.length > 1 ? `${title(subject)} (${twins.indexOf(subject) + 1})` : title(subject);
 }
@@ -279,7 +280,11 @@ function openFile(path, finding) {
     if (finding?.line) editor.go(finding);
   }
   listFiles();
-  // Not with scrollIntoView, which would move the page, too.
+  reveal();
+}
+
+/** Scrolls the list of files to the one that is open; not with scrollIntoView, which would move the page, too. */
+function reveal() {
   const chosen = filesHost.querySelector("[aria-current]");
   if (!chosen) return;
   const [above, below] = [chosen.offsetTop - filesHost.offsetTop, chosen.offsetTop - filesHost.offsetTop + chosen.offsetHeight - filesHost.clientHeight];
@@ -359,6 +364,9 @@ async function explain(rule) {
     const page = await call("Loading…", "explain", rule);
     const [title, ...rest] = markdown(page, 2);
     title.id = "dialog-title";
+    // Otherwise, browsers go to the first example, because it scrolls.
+    title.tabIndex = -1;
+    title.autofocus = true;
     fill($("dialog"), title, rest, closing());
     $("dialog").showModal();
     $("dialog").scrollTop = 0;
@@ -439,6 +447,8 @@ function show_(name) {
     const isThis = tab.id === `tab-${name}`;
     tab.setAttribute("aria-selected", String(isThis));
     tab.tabIndex = isThis ? 0 : -1;
+    // On phones, tabs are wider than the window.
+    if (isThis) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
   }
   render();
 }
@@ -459,6 +469,8 @@ async function render() {
   }
   if (renders !== number) return;
   fill($("panels"), panel);
+  // Without a place on the page, a list is not scrolled.
+  if (wanted === "validate") reveal();
 }
 
 // ---- settings, and links to them
@@ -514,11 +526,17 @@ async function showSettings() {
 
 // ---- the controls
 
+/** Reads files of the disk with `read`, which is given a signal; while that takes long, it can be cancelled. */
+function reading(read) {
+  const asking = new AbortController();
+  return busy("Reading…", () => asking.abort(new Cancelled()), () => read(asking.signal));
+}
+
 /** Opens what a user picks for a comparison, beside what is open. */
 async function pickUpgrade(files) {
   const kept = current;
   try {
-    await open(await picked(files), files[0]?.name ?? "");
+    await open(await reading((signal) => picked(files, signal)), files[0]?.name ?? "");
   } catch (error) {
     fail(error);
   }
@@ -533,7 +551,7 @@ for (const [button, input] of [["open-directory", "directory"], ["open-file", "f
   $(input).onchange = async () => {
     const files = [...$(input).files];
     try {
-      await open(await picked(files), files[0]?.webkitRelativePath.split("/")[0] || files[0]?.name || "");
+      await open(await reading((signal) => picked(files, signal)), files[0]?.webkitRelativePath.split("/")[0] || files[0]?.name || "");
     } catch (error) {
       fail(error);
     }
@@ -635,7 +653,7 @@ addEventListener("drop", async (event) => {
   event.preventDefault();
   $("dropping").hidden = true;
   try {
-    const { files, name } = await dropped(event.dataTransfer);
+    const { files, name } = await reading((signal) => dropped(event.dataTransfer, signal));
     await open(files, name);
   } catch (error) {
     fail(error);

@@ -6,6 +6,7 @@ import { counted } from "./dom.js";
 
 export const MAX_ENTRIES = 20_000;
 export const MAX_BYTES = 64 << 20;
+export const TOO_LARGE = `the files exceed the limit of ${MAX_BYTES >> 20} MiB`;
 const MAX_LAYERS = 200;
 const MAX_PATH = 4096;
 
@@ -14,16 +15,31 @@ export class ReadError extends Error {}
 /** Returns the memory of files, to be given away: each of them once. */
 export const buffers = (files) => [...new Set(files.map(([, bytes]) => bytes.buffer))];
 
-/** What may still be read. */
+/** What may still be read. `help` ends the message of what is too much. */
 export class Budget {
   entries = MAX_ENTRIES;
   bytes = MAX_BYTES;
+  #help;
+
+  constructor(help = "") {
+    this.#help = help;
+  }
 
   take(bytes) {
+    this.count();
+    this.read(bytes);
+  }
+
+  /** Takes a file or a directory that is not read yet. */
+  count() {
     this.entries -= 1;
+    if (this.entries < 0) throw new ReadError(`there are more than ${MAX_ENTRIES} files${this.#help}`);
+  }
+
+  /** Takes the bytes of what was counted. */
+  read(bytes) {
     this.bytes -= bytes;
-    if (this.entries < 0) throw new ReadError(`more than ${MAX_ENTRIES} files`);
-    if (this.bytes < 0) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes`);
+    if (this.bytes < 0) throw new ReadError(TOO_LARGE + this.#help);
   }
 }
 
@@ -78,7 +94,7 @@ function decompressed(bytes, budget) {
       if (typeof error !== "string") throw error;
       throw new ReadError(`failed to decompress: ${error}`);
     }
-    if (!plain) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes`);
+    if (!plain) throw new ReadError(TOO_LARGE);
     return plain;
   }
   return bytes;
@@ -93,7 +109,7 @@ async function inflated(bytes, budget) {
       const { done, value } = await reader.read();
       if (done) break;
       size += value.length;
-      if (size > budget.bytes) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes`);
+      if (size > budget.bytes) throw new ReadError(TOO_LARGE);
       chunks.push(value);
     }
   } catch (error) {
@@ -235,7 +251,7 @@ async function zip(bytes, budget) {
     const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
     const content = bytes.subarray(start, start + packed);
     if (content.length !== packed) throw new ReadError("the zip archive is truncated");
-    if (size > budget.bytes) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes`);
+    if (size > budget.bytes) throw new ReadError(TOO_LARGE);
     let plain;
     if (method === 0) plain = content.slice();
     else if (method === 8) plain = await inflated(content, budget);

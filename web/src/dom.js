@@ -47,7 +47,7 @@ export const text = (value) => (typeof value === "string" || typeof value === "n
 export const first = (items, show, max = 200) => [items.slice(0, max).map(show), items.length > max && h("li", { class: "muted" }, `and ${items.length - max} more`)];
 
 /** What the field of a bundle would have, if it were set. */
-export const missing = (field, effect) => h("span", { class: "missing" }, effect, h("span", { class: "field" }, `${field} is not set`));
+export const missing = (field, effect, defect = "is not set") => h("span", { class: "missing" }, effect, h("span", { class: "field" }, `${field} ${defect}`));
 
 /** What explains a field or a fact, shortened. */
 export const helpText = (help, id) => help && h("p", { id, class: "muted help-text" }, help.length > 500 ? `${help.slice(0, 500)}…` : help);

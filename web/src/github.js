@@ -1,6 +1,6 @@
 // Reads a directory or a file of a public repository on GitHub, only when the user asks for it.
 
-import { MAX_BYTES, ReadError } from "./archive.js";
+import { MAX_BYTES, ReadError, TOO_LARGE } from "./archive.js";
 import { Cancelled } from "./busy.js";
 
 const MAX_FILES = 500;
@@ -70,7 +70,7 @@ export async function fetched(address, signal) {
     const blobs = (Array.isArray(entries) ? entries : []).filter((entry) => entry.type === "blob" && /\.(ya?ml|json|Dockerfile)$|Dockerfile$|bundle-tool\.toml$/.test(entry.path));
     if (truncated) throw new ReadError("GitHub does not list all files of a directory this large: open the directory of one bundle");
     if (blobs.length > MAX_FILES) throw new ReadError(`the directory has more than ${MAX_FILES} manifests: open the directory of one bundle`);
-    if (blobs.reduce((sum, blob) => sum + blob.size, 0) > MAX_BYTES) throw new ReadError(`the files exceed the limit of ${MAX_BYTES} bytes: open the directory of one bundle`);
+    if (blobs.reduce((sum, blob) => sum + blob.size, 0) > MAX_BYTES) throw new ReadError(`${TOO_LARGE}: open the directory of one bundle`);
     const files = new Map();
     const next = [...blobs];
     const work = async () => {

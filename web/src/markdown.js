@@ -6,16 +6,28 @@ import { h, link } from "./dom.js";
 const MAX = 200_000;
 /** The maximum length of what is searched for marks at once, which takes time by its square. */
 const MAX_PIECE = 2000;
+/** The maximum number of elements that a text becomes. */
+const MAX_ELEMENTS = 5000;
 const INLINE = /(`+)(.+?)\1|!\[([^\]]*)\]\(([^)\s]+)[^)]*\)|\[([^\]]+)\]\(([^)\s]+)[^)]*\)|\*\*(.+?)\*\*|__(.+?)__|\*([^*\s][^*]*)\*|<(https?:[^>\s]+)>|(https?:\/\/[^\s)<>]+)/g;
 
+/** How many elements the text may still become. */
+let left = 0;
+
+function element(...parts) {
+  left -= 1;
+  return h(...parts);
+}
+
 function inline(text, depth = 0) {
-  if (depth > 4) return [text];
+  if (depth > 4 || left <= 0) return [text];
   if (text.length > MAX_PIECE) {
     return pieces(text, depth);
   }
   const parts = [];
   let at = 0;
   for (const match of text.matchAll(INLINE)) {
+    if (left <= 0) break;
+    left -= 1;
     parts.push(text.slice(at, match.index));
     at = match.index + match[0].length;
     const [, , code, alt, image, label, address, strong, strong2, emphasis, angle, bare] = match;
@@ -48,37 +60,39 @@ export function markdown(source, level = 3) {
   const out = [];
   let at = 0;
   const isBlock = (line) => /^(#{1,6}\s|```|~~~|\s*([-*+]|\d+[.)])\s|>|\s*$|\|)/.test(line);
-  while (at < lines.length) {
+  left = MAX_ELEMENTS;
+  while (at < lines.length && left > 0) {
     const line = lines[at];
     const heading = line.length <= MAX_PIECE && /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
     const fence = /^(```|~~~)/.exec(line);
     if (/^\s*$/.test(line)) at += 1;
     else if (heading) {
-      out.push(h(`h${Math.min(6, level - 1 + heading[1].length)}`, {}, inline(heading[2])));
+      out.push(element(`h${Math.min(6, level - 1 + heading[1].length)}`, {}, inline(heading[2])));
       at += 1;
     } else if (fence) {
       const code = [];
       for (at += 1; at < lines.length && !lines[at].startsWith(fence[1]); at += 1) code.push(lines[at]);
       at += 1;
-      out.push(h("pre", { tabindex: 0 }, h("code", {}, code.join("\n"))));
+      out.push(element("pre", { tabindex: 0 }, h("code", {}, code.join("\n"))));
     } else if (/^\s*([-*+]|\d+[.)])\s/.test(line)) {
       const items = [];
       const isOrdered = /^\s*\d/.test(line);
-      for (; at < lines.length && !/^\s*$/.test(lines[at]); at += 1) {
+      for (; at < lines.length && items.length < left && !/^\s*$/.test(lines[at]); at += 1) {
         const item = /^\s*(?:[-*+]|\d+[.)])\s+(.*)$/.exec(lines[at]);
         if (item) items.push([item[1]]);
         else if (/^(#|```|~~~)/.test(lines[at])) break;
         else items.at(-1)?.push(lines[at].trim());
       }
-      out.push(h(isOrdered ? "ol" : "ul", {}, items.map((item) => h("li", {}, inline(item.join(" "))))));
+      out.push(element(isOrdered ? "ol" : "ul", {}, items.map((item) => element("li", {}, inline(item.join(" "))))));
     } else if (line.startsWith(">")) {
       const quoted = [];
       for (; at < lines.length && lines[at].startsWith(">"); at += 1) quoted.push(lines[at].slice(1).trim());
-      out.push(h("blockquote", {}, inline(quoted.join(" "))));
+      out.push(element("blockquote", {}, inline(quoted.join(" "))));
     } else if (line.startsWith("|")) {
       const rows = [];
-      for (; at < lines.length && lines[at].startsWith("|"); at += 1) {
-        const cells = lines[at].trim().replace(/^\||\|$/g, "").split("|");
+      for (; at < lines.length && left > 0 && lines[at].startsWith("|"); at += 1) {
+        const cells = lines[at].trim().replace(/^\||\|$/g, "").split("|", left);
+        left -= cells.length;
         if (!cells.every((cell) => /^\s*:?-+:?\s*$/.test(cell))) rows.push(cells.map((cell) => cell.trim()));
       }
       const [head, ...body] = rows;
@@ -88,8 +102,9 @@ export function markdown(source, level = 3) {
     } else {
       const paragraph = [line];
       for (at += 1; at < lines.length && !isBlock(lines[at]); at += 1) paragraph.push(lines[at]);
-      out.push(h("p", {}, inline(paragraph.join(" "))));
+      out.push(element("p", {}, inline(paragraph.join(" "))));
     }
   }
+  if (at < lines.length) out.push(h("p", { class: "muted" }, "The rest of this text is not shown."));
   return out;
 }

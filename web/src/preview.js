@@ -76,7 +76,7 @@ const people = (one) => list(one.spec.maintainers).map(map).map((item) => h("li"
 
 const levels = (one) =>
   one.level < 0
-    ? one.capabilities ? missing("a known metadata.annotations.capabilities", one.capabilities) : missing("metadata.annotations.capabilities", LEVELS[0])
+    ? one.capabilities ? missing("metadata.annotations.capabilities", one.capabilities, "is not a known level") : missing("metadata.annotations.capabilities", LEVELS[0])
     : h("ol", { class: "levels" }, LEVELS.map((name, index) => h("li", { class: index <= one.level ? "reached" : "" }, name, index <= one.level && h("span", { class: "hidden" }, " (reached)"))));
 
 const without = () => h("p", { class: "notice", role: "alert" }, "There is no ClusterServiceVersion in manifests/, so catalogs have nothing to show.");

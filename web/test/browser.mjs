@@ -41,7 +41,8 @@ export function case_(name, options, run) {
 
 const isOwn = (request) => /^(file|blob|data):|^http:\/\/127\.0\.0\.1/.test(request.url());
 
-/** Opens the page in a new tab, and returns it with what must stay empty: errors, requests to others, and dialogs of scripts.
+/** Opens the page in a new tab, and returns it with what must stay empty: errors, requests to others, dialogs of scripts, other pages, and
+ * what the Content-Security-Policy has stopped.
  * `answer` stands for the network: it returns the answer to a request for an address, or null if the host cannot be reached. */
 export async function open(browser, { hash = "", viewport = { width: 1280, height: 860 }, scheme = "light", address = page.href, answer } = {}) {
   const tab = await browser.newPage();
@@ -62,7 +63,11 @@ export async function open(browser, { hash = "", viewport = { width: 1280, heigh
   if (!answer) tab.on("request", (request) => isOwn(request) || problems.push(`request: ${request.url()}`));
   await tab.setViewport(viewport);
   await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await tab.exposeFunction("reportProblem", (problem) => problems.push(problem));
+  await tab.evaluateOnNewDocument(() => addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => reportProblem(`policy: ${violatedDirective} ${blockedURI}`)));
   await tab.goto(address + hash);
+  tab.on("framenavigated", (frame) => frame.url().split("#")[0] === new URL(address).href || problems.push(`navigation: ${frame.url()}`));
+  tab.on("popup", (other) => problems.push(`popup: ${other?.url()}`));
   await tab.waitForFunction(() => document.querySelectorAll("#profile option").length > 1);
   return { tab, problems };
 }
@@ -98,6 +103,14 @@ export async function drop(tab, files) {
     event.dataTransfer = { items: items.map((entry) => ({ kind: "file", webkitGetAsEntry: () => entry })), getData: () => "" };
     document.body.dispatchEvent(event);
   }, list);
+}
+
+/** Drops a file or a directory of the disk on the page, as a user does with the mouse. */
+export async function dropPath(tab, path) {
+  const session = await tab.createCDPSession();
+  const data = { items: [], files: [path], dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"]) await session.send("Input.dispatchDragEvent", { type, x: 100, y: 100, data });
+  await session.detach();
 }
 
 /** Drops files, and waits until what was dropped has been validated: for pages on which something is open already. */

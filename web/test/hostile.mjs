@@ -3,34 +3,50 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { dropPath } from "./browser.mjs";
 
 /** How long the page itself may not answer, in milliseconds. */
 export const MAX_PAUSE = 1000;
 /** What the process of the page may take, in bytes. */
 export const MAX_MEMORY = 512 << 20;
 
+/** The fields of a process that are numbers, or null if it has ended. */
+function statusOf(pid) {
+  try {
+    return Object.fromEntries([...readFileSync(join("/proc", pid, "status"), "utf8").matchAll(/^(\w+):\s*(\d+)/gm)].map(([, name, value]) => [name, Number(value)]));
+  } catch {
+    return null;
+  }
+}
+
+/** How long the list of processes is valid, in milliseconds: to read all of them takes much longer than to read one. */
+const MAX_AGE = 500;
+const lists = new WeakMap();
+
 /** The processes that show pages. */
 function renderers(browser) {
-  const processes = new Map();
-  for (const name of readdirSync("/proc")) {
-    try {
-      const status = readFileSync(join("/proc", name, "status"), "utf8");
-      const size = (field) => Number(new RegExp(`^${field}:\\s*(\\d+)`, "m").exec(status)?.[1] ?? 0) * 1024;
-      processes.set(name, { parent: String(size("PPid") / 1024), memory: size("RssAnon") + size("RssShmem"), command: readFileSync(join("/proc", name, "cmdline"), "utf8") });
-    } catch {
-      // Not a process, or one that has ended.
-    }
-  }
+  const known = lists.get(browser);
+  if (known && performance.now() - known.at < MAX_AGE) return known.pids;
+  const parents = new Map(readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map((pid) => [pid, String(statusOf(pid)?.PPid ?? "")]));
   const own = String(browser.process().pid);
-  return [...processes].filter(([pid, { command }]) => {
+  const pids = [...parents.keys()].filter((pid) => {
     let at = pid;
-    while (at && at !== own) at = processes.get(at)?.parent;
-    return at && command.includes("--type=renderer");
+    while (at && at !== own) at = parents.get(at);
+    try {
+      return at && readFileSync(join("/proc", pid, "cmdline"), "utf8").includes("--type=renderer");
+    } catch {
+      return false;
+    }
   });
+  lists.set(browser, { at: performance.now(), pids });
+  return pids;
 }
 
 /** What the processes take, in bytes, without the program itself. */
-const memory = (browser) => Math.max(0, ...renderers(browser).map(([, { memory }]) => memory));
+const memory = (browser) => Math.max(0, ...renderers(browser).map((pid) => {
+  const { RssAnon = 0, RssShmem = 0 } = statusOf(pid) ?? {};
+  return (RssAnon + RssShmem) * 1024;
+}));
 
 /** How long the pages have computed, in milliseconds: their main threads, or all, with the workers and the compiler. */
 export function computed(browser, { isAll = false } = {}) {
@@ -43,10 +59,21 @@ export function computed(browser, { isAll = false } = {}) {
       return 0;
     }
   };
-  return renderers(browser).reduce((sum, [pid]) => sum + spent(pid), 0);
+  return renderers(browser).reduce((sum, pid) => sum + spent(pid), 0);
 }
 
-/** Opens the file at `path` in a tab, looks at every view, and returns a line about it. The page may pause only as long as it computes:
+/** Returns the most that was computed within a time, in milliseconds, of samples of the clock and of what was computed until then. The time may
+ * begin and end between two of them. */
+function busiest(samples, time) {
+  let [most, end] = [0, 0];
+  for (const [at, before] of samples) {
+    while (end < samples.length - 1 && samples[end][0] < at + time + 100) end += 1;
+    most = Math.max(most, samples[end][1] - before);
+  }
+  return most;
+}
+
+/** Drops the file or the directory at `path` on a tab, looks at every view, and returns a line about it. The page may pause only as long as it computes:
  * what it waits because others use the processors is not its own. */
 export async function examine({ browser, tab, problems }, path, check = () => {}) {
   await tab.evaluate(() => {
@@ -61,19 +88,24 @@ export async function examine({ browser, tab, problems }, path, check = () => {}
     }, 10);
   });
   let peak = 0;
-  const timer = setInterval(() => (peak = Math.max(peak, memory(browser))), 50);
+  let samples = [];
+  const sample = () => {
+    peak = Math.max(peak, memory(browser));
+    samples.push([performance.now(), computed(browser)]);
+  };
+  const timer = setInterval(sample, 50);
   try {
     const pauses = [];
-    let before = computed(browser);
     const paused = async (what) => {
       const pause = await tab.evaluate(() => { const { pause } = window; window.pause = 0; return pause; });
-      const now = computed(browser);
-      pauses.push([Math.round(Math.min(pause, now - before)), what]);
-      before = now;
+      sample();
+      pauses.push([Math.round(Math.min(pause, busiest(samples, pause))), what]);
+      samples = samples.slice(-1);
     };
+    sample();
     const titled = await tab.evaluate(() => (document.title = "before"));
-    await (await tab.$("#file")).uploadFile(path);
     const start = performance.now();
+    await dropPath(tab, path);
     await tab.waitForFunction((titled) => document.querySelector("dialog[open]") || (document.title !== titled && document.querySelector(".findings .summary h3")), { timeout: 90_000 }, titled);
     const text = await tab.evaluate(() => (document.querySelector("dialog[open]") ?? document.querySelector(".findings .summary")).innerText.replace(/\s+/g, " ").slice(0, 300));
     const took = performance.now() - start;

@@ -73,6 +73,10 @@ hostile("long texts", () => bundle(({ spec }) => {
   spec.description = `# ${" ".repeat(100_000)}x\n\n${"`".repeat(60_000)}a\n\n${"[".repeat(60_000)}\n\n${"**a ".repeat(20_000)}`;
   spec.provider = { name: "y ".repeat(1 << 20) };
 }));
+for (const [name, part] of [["headings", "# x\n"], ["cells of a table", "|x"], ["items of a list", "* x\n"], ["marks in a line", "`x` **y** "]]) {
+  hostile(`a description of a million ${name}`, () => bundle(({ spec }) => (spec.description = part.repeat(1_000_000))));
+}
+hostile("three thousand times the same CRD", () => bundle(undefined, ...many(3000, () => crd({ type: "object" }))));
 hostile("a schema of many fields and levels", () => {
   let deep = { type: "string" };
   for (let depth = 0; depth < 200; depth += 1) deep = { type: "object", properties: { a: deep } };

@@ -2,13 +2,14 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, extname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import test from "node:test";
 import { computed } from "./hostile.mjs";
-import { case_, drop, dropNext, findings, launch, openShared, page, root, screenshots, skip, summary } from "./browser.mjs";
+import { case_, drop, dropNext, dropPath, findings, launch, openShared, page, root, screenshots, skip, summary } from "./browser.mjs";
 import { tarball } from "./tar.mjs";
 import { zeros, zstd } from "./zstd.mjs";
 
@@ -181,6 +182,52 @@ case_("archives and images are opened as directories are", {}, async (tab) => {
     assert.deepEqual(found, expected, name);
   }
 });
+
+/** Serves the page on loopback, also for what there is not, as many static hosts do. */
+async function served() {
+  const types = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml" };
+  const server = createServer(({ url }, response) => {
+    const asked = basename(new URL(url, "http://localhost").pathname);
+    const name = extname(asked) in types ? asked : "index.html";
+    response.setHeader("content-type", types[extname(name)]).end(readFileSync(new URL(name, page)));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { address: `http://127.0.0.1:${server.address().port}/`, stop: () => server.close() };
+}
+
+for (const where of ["a file", "a server"]) {
+  test(`directories and files of the disk are dropped on the page of ${where}`, { skip, timeout: 120_000 }, async () => {
+    const directory = mkdtempSync(join(tmpdir(), "dropped-"));
+    const { address, stop } = where === "a server" ? await served() : { address: page.href, stop: () => {} };
+    try {
+      cpSync(join(root, "bundle"), join(directory, "bundle"), { recursive: true });
+      mkdirSync(join(directory, "bundle/.git/manifests"), { recursive: true });
+      writeFileSync(join(directory, "bundle/.git/manifests/a.yaml"), "a: b\n");
+      writeFileSync(join(directory, "bundle.tar"), tarball(Object.entries(bundle)));
+      writeFileSync(join(directory, "csv.yaml"), bundle[CSV]);
+      const { tab, problems } = await openShared({ address });
+      const next = async (path) => {
+        await tab.evaluate(() => (document.title = "before"));
+        await dropPath(tab, join(directory, path));
+        await tab.waitForFunction(() => document.querySelector("dialog[open]") || (document.title !== "before" && document.querySelector(".findings .summary h3")));
+        assert.equal(await tab.evaluate(() => document.querySelector("dialog[open]")?.innerText), undefined, path);
+        return tab.$$eval(".files .name", (all) => all.map((one) => one.textContent));
+      };
+      const names = Object.keys(bundle).sort();
+      assert.deepEqual(await next("bundle"), names);
+      assert.equal(await tab.title(), "bundle: no errors, no warnings");
+      assert.deepEqual(await next("bundle.tar"), names);
+      assert.deepEqual(await next("csv.yaml"), ["manifests/csv.yaml"]);
+      // The directory that contains all of them.
+      await next(".");
+      assert.deepEqual(problems, []);
+      await tab.close();
+    } finally {
+      stop();
+      rmSync(directory, { recursive: true });
+    }
+  });
+}
 
 case_("bundle-tool.toml applies, as on the command line", {}, async (tab) => {
   const rules = async (files) => {
@@ -439,6 +486,17 @@ for (const [name, viewport] of [["desktop", { width: 1280, height: 860 }], ["pho
       await tab.click(".catalog table .place");
       await tab.waitForFunction(() => document.querySelector(".catalog thead th").textContent === "Bundle");
       await check("channel");
+      // With several bundles, the controls have more lines.
+      await dropNext(tab, bundle);
+      await settled(tab);
+      await tab.click("#suites summary");
+      await check("suites");
+      const [left, right, width] = await tab.$eval("#suites fieldset", (list) => [list.getBoundingClientRect().left, list.getBoundingClientRect().right, innerWidth]);
+      assert.ok(left >= 0 && right <= width, `the list of suites is from ${left} to ${right} of ${width} px`);
+      // Not with the mouse, for which the browser scrolls.
+      await tab.evaluate(() => document.querySelector("#tab-upgrade").click());
+      const [from, to] = await tab.$eval("#tab-upgrade", (chosen) => [chosen.getBoundingClientRect().left, chosen.getBoundingClientRect().right]);
+      assert.ok(from >= 0 && to <= width, `the chosen tab is from ${from} to ${to} of ${width} px`);
     });
   }
 }

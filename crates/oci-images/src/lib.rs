@@ -58,6 +58,5 @@ pub mod secrets;
 mod sys;
 #[cfg(feature = "registry")]
 pub mod transfer;
-#[cfg(feature = "registry")]
 #[cfg(feature = "zstd")]
 pub mod zstd;
