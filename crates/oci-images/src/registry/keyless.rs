@@ -6,7 +6,6 @@
 //! Source: `protos/sigstore_trustroot.proto` and `protos/sigstore_rekor.proto` of sigstore/protobuf-specs; `docs/oid-info.md` of
 //! sigstore/fulcio; `pkg/cosign/verify.go` of sigstore/cosign.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,12 +20,12 @@ use serde_json::Value;
 use webpki::{EndEntityCert, KeyUsage};
 
 use super::der::Der;
-use super::file;
 use super::inclusion::Included;
+use super::key_file::{self, KeyError};
+use super::problem::Problem;
 use super::timestamp::{self, Token};
-use super::verifying_key::{KeyError, Problem, VerifyingKey};
-use crate::layout::sha256;
-use crate::plain::io_error;
+use super::verifying_key::VerifyingKey;
+use crate::layout::{hex, sha256};
 
 /// Maximum size of a file with trusted roots, in bytes.
 const MAX_ROOTS: u64 = 4 << 20;
@@ -43,6 +42,8 @@ const OLD_ISSUER: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01
 const TIME_STAMPING: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x08];
 /// What precedes the point of an Ed25519 key in its SPKI form (RFC 8410).
 const SPKI_ED25519: &[u8] = &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+/// Maximum number of certificates between one and its root.
+pub(crate) const MAX_CHAIN: usize = 10;
 /// Maximum number of timestamps of a signature.
 const MAX_TIMESTAMPS: usize = 4;
 /// The algorithms of signatures with the keys of certificates.
@@ -195,7 +196,7 @@ impl Identity {
     /// [`KeyError`] for other files.
     pub fn read(subject: &str, issuer: &str, roots: &Path) -> Result<Self, KeyError> {
         let error = |reason: String| KeyError::at(roots, reason);
-        let bytes = file::read(roots, MAX_ROOTS).map_err(|failure| error(io_error(&failure)))?;
+        let bytes = key_file::read(roots, MAX_ROOTS)?;
         let expected = "expected a trusted_root.json of sigstore";
         let found: TrustedRoot =
             serde_json::from_slice(&bytes).map_err(|failure| error(format!("{expected}: {failure}")))?;
@@ -484,16 +485,6 @@ fn issued_by_any(
         }
     }
     Err(found)
-}
-
-/// Returns bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 /// Whom a certificate was issued to, and who vouched for them.

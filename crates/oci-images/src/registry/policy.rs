@@ -22,8 +22,10 @@ use serde_json::{Map, Value};
 use super::client::Repository;
 use super::error::Error;
 use super::file;
+use super::key_file::{self, KeyError};
 use super::keyless::Identity;
-use super::verifying_key::{KeyError, Verified, Verifier, VerifyingKey};
+use super::verifier::{Verified, Verifier};
+use super::verifying_key::VerifyingKey;
 use crate::plain::io_error;
 use crate::reference::Reference;
 
@@ -178,7 +180,7 @@ impl Policy {
     /// [`KeyError`] for other files, and for keys that cannot be used.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let error = |reason: String| KeyError::at(path, reason);
-        let bytes = file::read(path, MAX_POLICY).map_err(|failure| error(io_error(&failure)))?;
+        let bytes = key_file::read(path, MAX_POLICY)?;
         let expected = |failure| error(format!("expected a policy.json of containers: {failure}"));
         let Unique(policy) = serde_json::from_slice(&bytes).map_err(expected)?;
         let PolicyFile { default, transports } = serde_json::from_value(policy).map_err(expected)?;

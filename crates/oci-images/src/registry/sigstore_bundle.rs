@@ -13,10 +13,12 @@ use serde_json::{Value, json};
 use super::attach::Attachment;
 use super::error::Error;
 use super::inclusion::Included;
-use super::keyless::{self, Identity, LogEntry};
-use super::signature::{MAX_CHAIN, SigningKey};
-use super::verifying_key::{Problem, Verified, Verifier, VerifyingKey};
-use crate::layout::document;
+use super::keyless::{Identity, LogEntry, MAX_CHAIN};
+use super::problem::Problem;
+use super::signing_key::SigningKey;
+use super::verifier::{Verified, Verifier};
+use super::verifying_key::VerifyingKey;
+use crate::layout::{document, hex};
 
 /// What the types of artifacts that are bundles begin with; a version follows.
 pub(crate) const ARTIFACT_TYPE: &str = "application/vnd.dev.sigstore.bundle";
@@ -236,7 +238,7 @@ fn log_entry(entry: &Value) -> Option<LogEntry> {
         body: entry["canonicalizedBody"].as_str()?.to_owned(),
         time: number(&entry["integratedTime"])?,
         index: number(&entry["logIndex"])?,
-        log: keyless::hex(&log),
+        log: hex(&log),
         promise: STANDARD.decode(promise).ok()?,
     })
 }
@@ -251,19 +253,14 @@ fn authenticated(payload_type: &str, payload: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::layout::sha256;
-
-    fn key() -> SigningKey {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), rcgen::KeyPair::generate().unwrap().serialize_pem()).unwrap();
-        SigningKey::read(file.path(), "").unwrap()
-    }
+    use crate::registry::signing_key::tests::new_key;
 
     #[test]
     fn logs_and_timestamps_that_cannot_be_verified_are_named() {
         let root = rcgen::generate_simple_self_signed(Vec::new()).unwrap();
         let identity = Identity::new("a@example.com", "https://b.example.com", Vec::new(), Vec::new());
         let image = sha256(b"image");
-        let signed = attachment(&signature_of(&image).unwrap(), &key()).unwrap().bytes;
+        let signed = attachment(&signature_of(&image).unwrap(), &new_key()).unwrap().bytes;
         let problem = |entries: Value, timestamps: Value| {
             let mut bundle: Value = serde_json::from_slice(&signed).unwrap();
             bundle["verificationMaterial"] = json!({
@@ -313,7 +310,7 @@ mod tests {
 
     #[test]
     fn bundle_is_verified_for_its_image_and_key() {
-        let (alice, bob) = (key(), key());
+        let (alice, bob) = (new_key(), new_key());
         let (image, other) = (sha256(b"image"), sha256(b"other"));
         let bundle = |statement: &[u8]| -> Value {
             serde_json::from_slice(&attachment(statement, &alice).unwrap().bytes).unwrap()
