@@ -8,6 +8,8 @@
 
 mod attach;
 mod auth;
+#[cfg(feature = "sign")]
+mod certificate_names;
 mod certificates;
 mod challenge;
 mod client;
@@ -35,6 +37,8 @@ mod policy;
 #[cfg(feature = "sign")]
 mod problem;
 mod progress;
+#[cfg(feature = "sign")]
+mod promise;
 mod pull;
 mod push;
 mod reference;
@@ -49,12 +53,18 @@ mod session;
 #[cfg(feature = "sign")]
 mod signature;
 #[cfg(feature = "sign")]
+mod signed;
+#[cfg(feature = "sign")]
 mod signing_key;
 #[cfg(feature = "sign")]
 mod sigstore_bundle;
+#[cfg(all(test, feature = "sign"))]
+mod sigstore_fixtures;
 mod target;
 #[cfg(feature = "sign")]
 mod timestamp;
+#[cfg(feature = "sign")]
+mod trusted_root;
 mod upload;
 #[cfg(feature = "sign")]
 mod verifier;

@@ -19,10 +19,11 @@ use serde_json::{Value, json};
 
 use super::client::Repository;
 use super::error::Error;
-use super::keyless::{LogEntry, MAX_CHAIN};
 use super::problem::Problem;
 use super::progress::Progress;
+use super::promise::LogEntry;
 use super::referrers::Referrer;
+use super::signed::{MAX_CHAIN, Signed};
 use super::signing_key::SigningKey;
 use super::sigstore_bundle::{self, ARTIFACT_TYPE};
 use super::verifier::{Verified, Verifier};
@@ -292,9 +293,15 @@ impl Layer {
                 let chain: Result<Vec<_>, _> =
                     CertificateDer::pem_slice_iter(self.chain.as_bytes()).take(MAX_CHAIN).collect();
                 let chain = chain.map_err(invalid)?;
-                let entry = self.log.as_deref().and_then(log_entry);
-                let payload = &self.payload;
-                identity.verify(&certificate, &chain, payload, payload, &signature, entry.as_ref())?;
+                let entry = self.log.as_deref().and_then(LogEntry::from_annotation);
+                let signed = Signed {
+                    certificate: &certificate,
+                    chain: &chain,
+                    bytes: &self.payload,
+                    payload: &self.payload,
+                    signature: &signature,
+                };
+                identity.verify(&signed, entry.as_ref())?;
             }
         }
         let document: Value = serde_json::from_slice(&self.payload)
@@ -309,19 +316,6 @@ impl Layer {
             payload: String::from_utf8_lossy(&self.payload).into_owned(),
         })
     }
-}
-
-/// Parses the annotation with the entry of a transparency log.
-fn log_entry(text: &str) -> Option<LogEntry> {
-    let entry: Value = serde_json::from_str(text).ok()?;
-    let payload = &entry["Payload"];
-    Some(LogEntry {
-        body: payload["body"].as_str()?.to_owned(),
-        time: payload["integratedTime"].as_i64()?,
-        index: payload["logIndex"].as_i64()?,
-        log: payload["logID"].as_str()?.to_owned(),
-        promise: STANDARD.decode(entry["SignedEntryTimestamp"].as_str()?).ok()?,
-    })
 }
 
 /// Returns the tag of an image's signatures.

@@ -13,12 +13,14 @@ use serde_json::{Value, json};
 use super::attach::Attachment;
 use super::error::Error;
 use super::inclusion::Included;
-use super::keyless::{Identity, LogEntry, MAX_CHAIN};
+use super::keyless::Identity;
 use super::problem::Problem;
+use super::promise::LogEntry;
+use super::signed::{MAX_CHAIN, Signed};
 use super::signing_key::SigningKey;
 use super::verifier::{Verified, Verifier};
 use super::verifying_key::VerifyingKey;
-use crate::layout::{document, hex};
+use crate::layout::document;
 
 /// What the types of artifacts that are bundles begin with; a version follows.
 pub(crate) const ARTIFACT_TYPE: &str = "application/vnd.dev.sigstore.bundle";
@@ -203,6 +205,7 @@ fn with_identity(
         .collect();
     let (certificate, chain) = certificates.split_first().ok_or(Problem::KeyInsteadOfCertificate)?;
     let signature = signatures.first().ok_or(Problem::Tampered)?;
+    let signed = Signed { certificate, chain, bytes: signed, payload, signature };
     let entry = match material.tlog_entries.first() {
         // Only logs of version 1 promise to include an entry, and date it.
         Some(entry) if entry["inclusionPromise"].is_null() && !entry["inclusionProof"].is_null() => {
@@ -212,35 +215,16 @@ fn with_identity(
             let timestamps: Vec<Vec<u8>> = timestamps
                 .map(|timestamp| STANDARD.decode(&timestamp.signed_timestamp).unwrap_or_default())
                 .collect();
-            let proof = (&entry, timestamps.as_slice());
-            return identity.verify_included(certificate, chain, signed, payload, signature, proof);
+            return identity.verify_included(&signed, &entry, &timestamps);
         }
         None if !material.timestamp_verification_data.signed.is_empty() => {
             return Err(Problem::Unsupported(
                 "sigstore bundle with a signed timestamp instead of an entry of a transparency log",
             ));
         }
-        entry => entry.and_then(log_entry),
+        entry => entry.and_then(LogEntry::parse),
     };
-    identity.verify(certificate, chain, signed, payload, signature, entry.as_ref())
-}
-
-/// Parses the entry of a transparency log, whose numbers are strings.
-fn log_entry(entry: &Value) -> Option<LogEntry> {
-    let number = |value: &Value| match value {
-        // JSON of protobuf omits zeros, such as the index of the first entry of a log.
-        Value::Null => Some(0),
-        value => value.as_str().and_then(|text| text.parse().ok()).or(value.as_i64()),
-    };
-    let log = STANDARD.decode(entry["logId"]["keyId"].as_str()?).ok()?;
-    let promise = entry["inclusionPromise"]["signedEntryTimestamp"].as_str()?;
-    Some(LogEntry {
-        body: entry["canonicalizedBody"].as_str()?.to_owned(),
-        time: number(&entry["integratedTime"])?,
-        index: number(&entry["logIndex"])?,
-        log: hex(&log),
-        promise: STANDARD.decode(promise).ok()?,
-    })
+    identity.verify(&signed, entry.as_ref())
 }
 
 /// Returns the bytes that are signed: DSSE's pre-authentication encoding.
@@ -291,21 +275,6 @@ mod tests {
             )
         );
         assert_eq!(problem(json!([]), json!({})), Problem::NotLogged);
-    }
-
-    #[test]
-    fn first_entry_of_a_log_has_no_index() {
-        let mut entry = json!({
-            "logId": { "keyId": "bG9n" },
-            "integratedTime": "1780000000",
-            "inclusionPromise": { "signedEntryTimestamp": "MAA=" },
-            "canonicalizedBody": "e30=",
-        });
-        assert_eq!(log_entry(&entry).map(|entry| (entry.index, entry.time)), Some((0, 1_780_000_000)));
-        entry["logIndex"] = json!("7");
-        assert_eq!(log_entry(&entry).map(|entry| entry.index), Some(7));
-        entry["logIndex"] = json!("seven");
-        assert_eq!(log_entry(&entry), None);
     }
 
     #[test]

@@ -1,0 +1,283 @@
+//! The certificate authorities and the keys of transparency logs that are trusted. Nothing is asked of a server: they are in a file.
+//!
+//! Source: `protos/sigstore_trustroot.proto` of sigstore/protobuf-specs.
+
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use ring::signature::{ED25519, UnparsedPublicKey};
+use rustls::pki_types::{CertificateDer, SignatureVerificationAlgorithm, UnixTime};
+use serde::Deserialize;
+use webpki::{EndEntityCert, KeyUsage};
+
+use super::key_file::{self, KeyError};
+use super::problem::Problem;
+use super::verifying_key::VerifyingKey;
+use crate::layout::hex;
+
+/// Maximum size of a file with trusted roots, in bytes.
+const MAX_SIZE: u64 = 4 << 20;
+/// Maximum number of certificates and keys in it.
+const MAX_ENTRIES: usize = 100;
+/// What precedes the point of an Ed25519 key in its SPKI form (RFC 8410).
+pub(super) const SPKI_ED25519: &[u8] =
+    &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+/// The algorithms with which authorities sign certificates and timestamps.
+pub(super) const ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 7] = [
+    webpki::ring::ECDSA_P256_SHA256,
+    webpki::ring::ECDSA_P256_SHA384,
+    webpki::ring::ECDSA_P384_SHA256,
+    webpki::ring::ECDSA_P384_SHA384,
+    webpki::ring::RSA_PKCS1_2048_8192_SHA256,
+    webpki::ring::RSA_PKCS1_2048_8192_SHA384,
+    webpki::ring::RSA_PKCS1_2048_8192_SHA512,
+];
+
+/// Which certificates and logs are trusted.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TrustedRoot {
+    pub(super) authorities: Vec<Authority>,
+    pub(super) logs: Vec<Log>,
+    /// Who signs timestamps.
+    pub(super) timestamp_authorities: Vec<Authority>,
+}
+
+/// A certificate authority.
+#[derive(Debug, Clone)]
+pub(super) struct Authority {
+    root: CertificateDer<'static>,
+    pub(super) intermediates: Vec<CertificateDer<'static>>,
+    pub(super) period: Period,
+}
+
+/// A transparency log.
+#[derive(Debug, Clone)]
+pub(super) struct Log {
+    /// Its id in hexadecimal digits.
+    pub(super) id: String,
+    pub(super) key: LogKey,
+    pub(super) period: Period,
+}
+
+/// The key of a transparency log.
+#[derive(Debug, Clone)]
+pub(super) enum LogKey {
+    P256(VerifyingKey),
+    Ed25519(Vec<u8>),
+}
+
+impl LogKey {
+    /// Returns the key in its SPKI form (RFC 5480, RFC 8410); `None` for other types of keys.
+    fn from_spki(der: &[u8]) -> Option<Self> {
+        let point = der.strip_prefix(SPKI_ED25519).filter(|point| point.len() == 32);
+        let ed25519 = point.map(|point| Self::Ed25519(point.to_vec()));
+        ed25519.or_else(|| VerifyingKey::from_spki(der).map(Self::P256))
+    }
+
+    pub(super) fn verifies(&self, bytes: &[u8], signature: &[u8]) -> bool {
+        match self {
+            Self::P256(key) => key.verifies(bytes, signature),
+            Self::Ed25519(point) => UnparsedPublicKey::new(&ED25519, point).verify(bytes, signature).is_ok(),
+        }
+    }
+}
+
+/// When an authority or a log is trusted, in seconds since 1970; both ends are included.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Period {
+    start: Option<i64>,
+    end: Option<i64>,
+}
+
+impl Period {
+    pub(super) fn contains(self, time: i64) -> bool {
+        self.start.is_none_or(|start| start <= time) && self.end.is_none_or(|end| time <= end)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TrustedRootFile {
+    #[serde(default)]
+    tlogs: Vec<TrustedLog>,
+    #[serde(default)]
+    certificate_authorities: Vec<TrustedAuthority>,
+    #[serde(default)]
+    timestamp_authorities: Vec<TrustedAuthority>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TrustedLog {
+    public_key: TrustedKey,
+    log_id: LogId,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TrustedKey {
+    raw_bytes: String,
+    #[serde(default)]
+    valid_for: TimeRange,
+}
+
+/// Times in the format of RFC 3339.
+#[derive(Default, Deserialize)]
+struct TimeRange {
+    start: Option<String>,
+    end: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LogId {
+    key_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TrustedAuthority {
+    cert_chain: Chain,
+    #[serde(default)]
+    valid_for: TimeRange,
+}
+
+#[derive(Deserialize)]
+struct Chain {
+    certificates: Vec<RawBytes>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawBytes {
+    raw_bytes: String,
+}
+
+impl TrustedRoot {
+    /// Reads a `trusted_root.json` of sigstore.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] for other files.
+    pub(super) fn read(path: &Path) -> Result<Self, KeyError> {
+        let error = |reason: String| KeyError::at(path, reason);
+        let bytes = key_file::read(path, MAX_SIZE)?;
+        let expected = "expected a trusted_root.json of sigstore";
+        let found: TrustedRootFile =
+            serde_json::from_slice(&bytes).map_err(|failure| error(format!("{expected}: {failure}")))?;
+        let decode =
+            |text: &str| STANDARD.decode(text).map_err(|_| error(format!("{expected}: invalid base64")));
+        let time = |text: Option<String>| {
+            let parse = |text: String| text.parse::<Timestamp>().map(Timestamp::as_second);
+            let parsed = text.map(parse).transpose();
+            parsed.map_err(|_| error(format!("{expected}: invalid time in validFor")))
+        };
+        let period =
+            |TimeRange { start, end }| Ok::<_, KeyError>(Period { start: time(start)?, end: time(end)? });
+        let authorities = |found: Vec<TrustedAuthority>| {
+            let mut authorities = Vec::new();
+            for authority in found.into_iter().take(MAX_ENTRIES) {
+                let mut intermediates = Vec::new();
+                for RawBytes { raw_bytes } in authority.cert_chain.certificates.into_iter().take(MAX_ENTRIES)
+                {
+                    intermediates.push(CertificateDer::from(decode(&raw_bytes)?));
+                }
+                let period = period(authority.valid_for)?;
+                authorities.extend(intermediates.pop().map(|root| Authority { root, intermediates, period }));
+            }
+            Ok::<_, KeyError>(authorities)
+        };
+        let timestamp_authorities = authorities(found.timestamp_authorities)?;
+        let authorities = authorities(found.certificate_authorities)?;
+        let mut logs = Vec::new();
+        for TrustedLog { public_key, log_id } in found.tlogs.into_iter().take(MAX_ENTRIES) {
+            // Logs with keys of other types cannot be verified here: their entries are from an unknown log.
+            if let Some(key) = LogKey::from_spki(&decode(&public_key.raw_bytes)?) {
+                let (id, period) = (hex(&decode(&log_id.key_id)?), period(public_key.valid_for)?);
+                logs.push(Log { id, key, period });
+            }
+        }
+        if authorities.is_empty() {
+            return Err(error("it contains no certificate authority".to_owned()));
+        }
+        if logs.is_empty() {
+            return Err(error("it contains no transparency log with a P-256 or Ed25519 key".to_owned()));
+        }
+        Ok(Self { authorities, logs, timestamp_authorities })
+    }
+
+    /// Returns a root with certificates of authorities, and keys of logs.
+    pub(super) fn new(roots: Vec<CertificateDer<'static>>, keys: Vec<VerifyingKey>) -> Self {
+        let period = Period::default();
+        let authority = |root| Authority { root, intermediates: Vec::new(), period };
+        let log = |key: VerifyingKey| Log { id: key.id(), key: LogKey::P256(key), period };
+        Self {
+            authorities: roots.into_iter().map(authority).collect(),
+            logs: keys.into_iter().map(log).collect(),
+            timestamp_authorities: Vec::new(),
+        }
+    }
+}
+
+/// Verifies that one of the authorities issued a certificate, which was valid at this time. Intermediate certificates must have the
+/// extended key usage, too.
+pub(super) fn issued_by_any(
+    certificate: &EndEntityCert<'_>,
+    chain: &[CertificateDer<'_>],
+    authorities: &[&Authority],
+    time: UnixTime,
+    usage: &'static [u8],
+) -> Result<(), Problem> {
+    let mut found = Problem::UntrustedIssuer;
+    for Authority { root, intermediates, .. } in authorities {
+        let anchors = [webpki::anchor_from_trusted_cert(root)
+            .map_err(|error| Problem::Certificate(format!("of a trusted root: {error}")))?];
+        let intermediates: Vec<CertificateDer<'_>> = intermediates.iter().chain(chain).cloned().collect();
+        let usage = KeyUsage::required(usage);
+        let verified =
+            certificate.verify_for_usage(&ALGORITHMS, &anchors, &intermediates, time, usage, None, None);
+        match verified {
+            Ok(_) => return Ok(()),
+            Err(webpki::Error::CertExpired { .. } | webpki::Error::CertNotValidYet { .. }) => {
+                found = Problem::Expired;
+            }
+            Err(webpki::Error::UnknownIssuer) => {}
+            Err(error) if found == Problem::UntrustedIssuer => {
+                found = Problem::Certificate(error.to_string());
+            }
+            Err(_) => {}
+        }
+    }
+    Err(found)
+}
+
+/// Returns a time in seconds since 1970; `None` for times before.
+pub(super) fn unix_time(seconds: i64) -> Option<UnixTime> {
+    u64::try_from(seconds).ok().map(Duration::from_secs).map(UnixTime::since_unix_epoch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_files_are_not_trusted() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for (text, expected) in [
+            ("", "trusted_root.json"),
+            ("{}", "no certificate authority"),
+            (r#"{"certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"!"}]}}]}"#, "base64"),
+            (
+                r#"{"certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"AAAA"}]}}]}"#,
+                "no transparency log",
+            ),
+        ] {
+            std::fs::write(file.path(), text).unwrap();
+            let error = TrustedRoot::read(file.path()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}
