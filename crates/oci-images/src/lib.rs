@@ -10,7 +10,7 @@
 //! | [`zstd`] | the decoder of compressed layers | – | `zstd` |
 //! | [`mod@reference`] | names of images | – | |
 //! | [`open_files`] | the limit of open files, for transfers of many layers | – | `registry` |
-//! | [`plain`] | errors of the system, of TLS and of HTTP in plain words | – | `transport` |
+//! | [`plain`] | errors of the system, of JSON, of TLS and of HTTP in plain words | `message` | `transport` |
 //! | [`secrets`] | secrets, addresses that may contain some, and the text of messages without them | `message` | `transport` |
 //! | `message` | text of users and servers on one line, escaped and short | – | `transport` |
 //! | `keyed_locks` | locks by key, so that concurrent tasks do not repeat the same work | – | `registry` |

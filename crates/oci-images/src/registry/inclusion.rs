@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use serde_json::Value;
 
+use super::protobuf_json::{bytes, number};
 use super::signed::Signed;
 use super::trusted_root::{Log, LogKey};
 use crate::layout::hex;
@@ -37,22 +38,16 @@ pub(crate) struct Included {
 impl Included {
     /// Parses the entry of a sigstore bundle; `None` if it is malformed.
     pub(crate) fn parse(entry: &Value) -> Option<Self> {
-        // JSON of protobuf omits zeros.
-        let number = |value: &Value| match value {
-            Value::Null => Some(0),
-            value => value.as_str().and_then(|text| text.parse().ok()).or(value.as_u64()),
-        };
-        let decode = |value: &Value| STANDARD.decode(value.as_str()?).ok();
         let proof = &entry["inclusionProof"];
         // A tree with one entry needs no proof.
         let hashes = match &proof["hashes"] {
             Value::Null => &[][..],
             hashes => hashes.as_array().filter(|hashes| hashes.len() <= MAX_DEPTH)?,
         };
-        let hashes = hashes.iter().map(|hash| decode(hash).filter(|hash| hash.len() == SHA256_OUTPUT_LEN));
+        let hashes = hashes.iter().map(|hash| bytes(hash).filter(|hash| hash.len() == SHA256_OUTPUT_LEN));
         Some(Self {
-            log: decode(&entry["logId"]["keyId"])?,
-            body: decode(&entry["canonicalizedBody"])?,
+            log: bytes(&entry["logId"]["keyId"])?,
+            body: bytes(&entry["canonicalizedBody"])?,
             index: number(&proof["logIndex"])?,
             size: number(&proof["treeSize"])?,
             hashes: hashes.collect::<Option<_>>()?,
@@ -152,9 +147,7 @@ impl Included {
         if found["algorithm"] != "SHA2_256" {
             return Err("unsupported digest algorithm");
         }
-        let is = |value: &Value, bytes: &[u8]| {
-            value.as_str().and_then(|text| STANDARD.decode(text).ok()).is_some_and(|found| found == bytes)
-        };
+        let is = |value: &Value, expected: &[u8]| bytes(value).is_some_and(|found| found == expected);
         let is_about = is(&found["digest"], digest(&SHA256, hashed).as_ref())
             && is(&logged["content"], signed.signature)
             && is(&logged["verifier"]["x509Certificate"]["rawBytes"], signed.certificate);

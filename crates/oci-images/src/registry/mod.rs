@@ -39,6 +39,8 @@ mod problem;
 mod progress;
 #[cfg(feature = "sign")]
 mod promise;
+#[cfg(feature = "sign")]
+mod protobuf_json;
 mod pull;
 mod push;
 mod reference;

@@ -9,6 +9,7 @@ use rustls::pki_types::pem::PemObject;
 use serde_json::Value;
 
 use super::problem::Problem;
+use super::protobuf_json::{bytes, number};
 use super::signed::Signed;
 use super::trusted_root::Log;
 use crate::layout::{hex, sha256};
@@ -34,25 +35,18 @@ impl LogEntry {
             time: payload["integratedTime"].as_i64()?,
             index: payload["logIndex"].as_i64()?,
             log: payload["logID"].as_str()?.to_owned(),
-            promise: STANDARD.decode(entry["SignedEntryTimestamp"].as_str()?).ok()?,
+            promise: bytes(&entry["SignedEntryTimestamp"])?,
         })
     }
 
     /// Parses the entry of a sigstore bundle; `None` if it is malformed.
     pub(crate) fn parse(entry: &Value) -> Option<Self> {
-        let number = |value: &Value| match value {
-            // JSON of protobuf omits zeros, such as the index of the first entry of a log.
-            Value::Null => Some(0),
-            value => value.as_str().and_then(|text| text.parse().ok()).or(value.as_i64()),
-        };
-        let log = STANDARD.decode(entry["logId"]["keyId"].as_str()?).ok()?;
-        let promise = entry["inclusionPromise"]["signedEntryTimestamp"].as_str()?;
         Some(Self {
             body: entry["canonicalizedBody"].as_str()?.to_owned(),
             time: number(&entry["integratedTime"])?,
             index: number(&entry["logIndex"])?,
-            log: hex(&log),
-            promise: STANDARD.decode(promise).ok()?,
+            log: hex(&bytes(&entry["logId"]["keyId"])?),
+            promise: bytes(&entry["inclusionPromise"]["signedEntryTimestamp"])?,
         })
     }
 
@@ -104,8 +98,7 @@ impl LogEntry {
                 let content = &spec["content"];
                 let signature = &content["envelope"]["signatures"][0];
                 // Encoded twice.
-                let logged = signature["sig"].as_str().and_then(|sig| STANDARD.decode(sig).ok());
-                let logged = logged.and_then(|sig| String::from_utf8(sig).ok());
+                let logged = bytes(&signature["sig"]).and_then(|sig| String::from_utf8(sig).ok());
                 (logged, &content["payloadHash"]["value"], &signature["publicKey"])
             }
             kind => {
@@ -113,8 +106,7 @@ impl LogEntry {
                 return Err(problem(&format!("unsupported type `{kind}`")));
             }
         };
-        let pem = key.as_str().and_then(|key| STANDARD.decode(key).ok());
-        let is_certificate = pem.is_some_and(|pem| {
+        let is_certificate = bytes(key).is_some_and(|pem| {
             CertificateDer::from_pem_slice(&pem).is_ok_and(|logged| logged == *signed.certificate)
         });
         let is_signature = logged.is_some_and(|logged| logged == STANDARD.encode(signed.signature));

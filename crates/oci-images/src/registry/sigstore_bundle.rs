@@ -16,6 +16,7 @@ use super::inclusion::Included;
 use super::keyless::Identity;
 use super::problem::Problem;
 use super::promise::LogEntry;
+use super::protobuf_json::{Base64, Chain, RawBytes};
 use super::signed::{MAX_CHAIN, Signed};
 use super::signing_key::SigningKey;
 use super::verifier::{Verified, Verifier};
@@ -61,7 +62,7 @@ struct Timestamps {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SignedTimestamp {
-    signed_timestamp: String,
+    signed_timestamp: Base64,
 }
 
 #[derive(Deserialize)]
@@ -72,26 +73,15 @@ struct PublicKey {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RawBytes {
-    raw_bytes: String,
-}
-
-#[derive(Deserialize)]
-struct Chain {
-    certificates: Vec<RawBytes>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Envelope {
-    payload: String,
+    payload: Base64,
     payload_type: String,
     signatures: Vec<EnvelopeSignature>,
 }
 
 #[derive(Deserialize)]
 struct EnvelopeSignature {
-    sig: String,
+    sig: Base64,
 }
 
 /// Returns the statement with which cosign signs an image.
@@ -142,7 +132,7 @@ pub(crate) fn verify(
     let Some(Envelope { payload, payload_type, signatures }) = dsse_envelope else {
         return Some(Err(Problem::Unsupported("sigstore bundle without a DSSE envelope")));
     };
-    let Ok(payload) = STANDARD.decode(payload) else { return Some(Err(UNKNOWN)) };
+    let Some(payload) = payload.decode() else { return Some(Err(UNKNOWN)) };
     if payload_type != STATEMENT_TYPE {
         return None;
     }
@@ -154,7 +144,7 @@ pub(crate) fn verify(
     let subject = subjects().find(|subject| subject["digest"]["sha256"] == image.digest());
     let signed = authenticated(&payload_type, &payload);
     let signatures: Vec<Vec<u8>> =
-        signatures.iter().filter_map(|EnvelopeSignature { sig }| STANDARD.decode(sig).ok()).collect();
+        signatures.iter().filter_map(|EnvelopeSignature { sig }| sig.decode()).collect();
     let outcome = match verifier {
         Verifier::Key(key) => with_key(&verification_material, key, &signed, &signatures),
         Verifier::Identity(identity) => {
@@ -201,7 +191,7 @@ fn with_identity(
         .iter()
         .chain(chain)
         .take(MAX_CHAIN)
-        .filter_map(|certificate| STANDARD.decode(&certificate.raw_bytes).ok().map(CertificateDer::from))
+        .filter_map(|certificate| certificate.raw_bytes.decode().map(CertificateDer::from))
         .collect();
     let (certificate, chain) = certificates.split_first().ok_or(Problem::KeyInsteadOfCertificate)?;
     let signature = signatures.first().ok_or(Problem::Tampered)?;
@@ -212,9 +202,8 @@ fn with_identity(
             let malformed = || Problem::Log("it is malformed".to_owned());
             let entry = Included::parse(entry).ok_or_else(malformed)?;
             let timestamps = material.timestamp_verification_data.signed.iter();
-            let timestamps: Vec<Vec<u8>> = timestamps
-                .map(|timestamp| STANDARD.decode(&timestamp.signed_timestamp).unwrap_or_default())
-                .collect();
+            let timestamps: Vec<Vec<u8>> =
+                timestamps.map(|timestamp| timestamp.signed_timestamp.decode().unwrap_or_default()).collect();
             return identity.verify_included(&signed, &entry, &timestamps);
         }
         None if !material.timestamp_verification_data.signed.is_empty() => {

@@ -5,8 +5,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use ring::signature::{ED25519, UnparsedPublicKey};
 use rustls::pki_types::{CertificateDer, SignatureVerificationAlgorithm, UnixTime};
@@ -15,8 +13,10 @@ use webpki::{EndEntityCert, KeyUsage};
 
 use super::key_file::{self, KeyError};
 use super::problem::Problem;
+use super::protobuf_json::{Base64, Chain};
 use super::verifying_key::VerifyingKey;
 use crate::layout::hex;
+use crate::plain::json_error;
 
 /// Maximum size of a file with trusted roots, in bytes.
 const MAX_SIZE: u64 = 4 << 20;
@@ -119,7 +119,21 @@ struct TrustedLog {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TrustedKey {
-    raw_bytes: String,
+    raw_bytes: Base64,
+    #[serde(default)]
+    valid_for: TimeRange,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LogId {
+    key_id: Base64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TrustedAuthority {
+    cert_chain: Chain,
     #[serde(default)]
     valid_for: TimeRange,
 }
@@ -131,29 +145,39 @@ struct TimeRange {
     end: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LogId {
-    key_id: String,
+impl TrustedLog {
+    /// Returns the log; `None` if its key has another type. Such logs cannot be verified: their entries are from an unknown log.
+    fn log(&self) -> Result<Option<Log>, &'static str> {
+        let Some(key) = LogKey::from_spki(&decode(&self.public_key.raw_bytes)?) else { return Ok(None) };
+        let (id, period) = (hex(&decode(&self.log_id.key_id)?), self.public_key.valid_for.period()?);
+        Ok(Some(Log { id, key, period }))
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TrustedAuthority {
-    cert_chain: Chain,
-    #[serde(default)]
-    valid_for: TimeRange,
+impl TrustedAuthority {
+    /// Returns the authority; `None` if it has no certificate.
+    fn authority(&self) -> Result<Option<Authority>, &'static str> {
+        let certificates = self.cert_chain.certificates.iter().take(MAX_ENTRIES);
+        let mut intermediates = certificates
+            .map(|certificate| decode(&certificate.raw_bytes).map(CertificateDer::from))
+            .collect::<Result<Vec<_>, _>>()?;
+        let period = self.valid_for.period()?;
+        Ok(intermediates.pop().map(|root| Authority { root, intermediates, period }))
+    }
 }
 
-#[derive(Deserialize)]
-struct Chain {
-    certificates: Vec<RawBytes>,
+impl TimeRange {
+    fn period(&self) -> Result<Period, &'static str> {
+        let seconds = |time: &Option<String>| {
+            let parsed = time.as_deref().map(str::parse::<Timestamp>).transpose();
+            parsed.map(|time| time.map(Timestamp::as_second)).map_err(|_| "invalid time in validFor")
+        };
+        Ok(Period { start: seconds(&self.start)?, end: seconds(&self.end)? })
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawBytes {
-    raw_bytes: String,
+fn decode(bytes: &Base64) -> Result<Vec<u8>, &'static str> {
+    bytes.decode().ok_or("invalid base64")
 }
 
 impl TrustedRoot {
@@ -163,50 +187,22 @@ impl TrustedRoot {
     ///
     /// [`KeyError`] for other files.
     pub(super) fn read(path: &Path) -> Result<Self, KeyError> {
-        let error = |reason: String| KeyError::at(path, reason);
         let bytes = key_file::read(path, MAX_SIZE)?;
-        let expected = "expected a trusted_root.json of sigstore";
-        let found: TrustedRootFile =
-            serde_json::from_slice(&bytes).map_err(|failure| error(format!("{expected}: {failure}")))?;
-        let decode =
-            |text: &str| STANDARD.decode(text).map_err(|_| error(format!("{expected}: invalid base64")));
-        let time = |text: Option<String>| {
-            let parse = |text: String| text.parse::<Timestamp>().map(Timestamp::as_second);
-            let parsed = text.map(parse).transpose();
-            parsed.map_err(|_| error(format!("{expected}: invalid time in validFor")))
-        };
-        let period =
-            |TimeRange { start, end }| Ok::<_, KeyError>(Period { start: time(start)?, end: time(end)? });
-        let authorities = |found: Vec<TrustedAuthority>| {
-            let mut authorities = Vec::new();
-            for authority in found.into_iter().take(MAX_ENTRIES) {
-                let mut intermediates = Vec::new();
-                for RawBytes { raw_bytes } in authority.cert_chain.certificates.into_iter().take(MAX_ENTRIES)
-                {
-                    intermediates.push(CertificateDer::from(decode(&raw_bytes)?));
-                }
-                let period = period(authority.valid_for)?;
-                authorities.extend(intermediates.pop().map(|root| Authority { root, intermediates, period }));
-            }
-            Ok::<_, KeyError>(authorities)
-        };
-        let timestamp_authorities = authorities(found.timestamp_authorities)?;
-        let authorities = authorities(found.certificate_authorities)?;
-        let mut logs = Vec::new();
-        for TrustedLog { public_key, log_id } in found.tlogs.into_iter().take(MAX_ENTRIES) {
-            // Logs with keys of other types cannot be verified here: their entries are from an unknown log.
-            if let Some(key) = LogKey::from_spki(&decode(&public_key.raw_bytes)?) {
-                let (id, period) = (hex(&decode(&log_id.key_id)?), period(public_key.valid_for)?);
-                logs.push(Log { id, key, period });
-            }
+        Self::parse(&bytes).map_err(|reason| KeyError::at(path, reason))
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let expected = |reason: &str| format!("expected a trusted_root.json of sigstore: {reason}");
+        let file: TrustedRootFile =
+            serde_json::from_slice(bytes).map_err(|error| expected(&json_error(&error)))?;
+        let found = Self::try_from(file).map_err(expected)?;
+        if found.authorities.is_empty() {
+            return Err("it contains no certificate authority".to_owned());
         }
-        if authorities.is_empty() {
-            return Err(error("it contains no certificate authority".to_owned()));
+        if found.logs.is_empty() {
+            return Err("it contains no transparency log with a P-256 or Ed25519 key".to_owned());
         }
-        if logs.is_empty() {
-            return Err(error("it contains no transparency log with a P-256 or Ed25519 key".to_owned()));
-        }
-        Ok(Self { authorities, logs, timestamp_authorities })
+        Ok(found)
     }
 
     /// Returns a root with certificates of authorities, and keys of logs.
@@ -219,6 +215,24 @@ impl TrustedRoot {
             logs: keys.into_iter().map(log).collect(),
             timestamp_authorities: Vec::new(),
         }
+    }
+}
+
+impl TryFrom<TrustedRootFile> for TrustedRoot {
+    type Error = &'static str;
+
+    fn try_from(file: TrustedRootFile) -> Result<Self, &'static str> {
+        let TrustedRootFile { tlogs, certificate_authorities, timestamp_authorities } = file;
+        let authorities = |found: &[TrustedAuthority]| {
+            let found = found.iter().take(MAX_ENTRIES);
+            found.filter_map(|authority| authority.authority().transpose()).collect::<Result<_, _>>()
+        };
+        let logs = tlogs.iter().take(MAX_ENTRIES).filter_map(|log| log.log().transpose());
+        Ok(Self {
+            authorities: authorities(&certificate_authorities)?,
+            logs: logs.collect::<Result<_, _>>()?,
+            timestamp_authorities: authorities(&timestamp_authorities)?,
+        })
     }
 }
 
@@ -263,21 +277,46 @@ pub(super) fn unix_time(seconds: i64) -> Option<UnixTime> {
 mod tests {
     use super::*;
 
+    const AUTHORITY: &str = r#"{"certChain":{"certificates":[{"rawBytes":"AAAA"}]}}"#;
+
+    fn reason(text: &str) -> String {
+        TrustedRoot::parse(text.as_bytes()).unwrap_err()
+    }
+
     #[test]
     fn other_files_are_not_trusted() {
-        let file = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(reason("{}"), "it contains no certificate authority");
+        let authorities = format!(r#"{{"certificateAuthorities":[{AUTHORITY}]}}"#);
+        let expected = "it contains no transparency log with a P-256 or Ed25519 key";
+        assert_eq!(reason(&authorities), expected);
+    }
+
+    #[test]
+    fn malformed_roots_are_described_without_terms_of_the_parser() {
+        let long = format!(r#"{{"tlogs":"{}"}}"#, "x".repeat(3 << 20));
+        let deep = format!(r#"{{"tlogs":{}1{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
         for (text, expected) in [
-            ("", "trusted_root.json"),
-            ("{}", "no certificate authority"),
-            (r#"{"certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"!"}]}}]}"#, "base64"),
+            ("", "EOF while parsing a value at line 1 column 0"),
+            ("5", "expected a map, found a number at line 1 column 1"),
+            (&long, "expected a list, found a string at line 1 column 3145739"),
+            (&deep, "expected a string, found a list at line 1 column 12"),
+            (r#"{"tlogs":[5]}"#, "expected a map, found a number at line 1 column 11"),
+            (r#"{"certificateAuthorities":[{}]}"#, "missing required field `certChain` at line 1 column 29"),
             (
-                r#"{"certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"AAAA"}]}}]}"#,
-                "no transparency log",
+                r#"{"certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"!"}]}}]}"#,
+                "invalid base64",
+            ),
+            (
+                r#"{"certificateAuthorities":[{"certChain":{"certificates":[]},"validFor":{"end":"soon"}}]}"#,
+                "invalid time in validFor",
             ),
         ] {
-            std::fs::write(file.path(), text).unwrap();
-            let error = TrustedRoot::read(file.path()).unwrap_err().to_string();
-            assert!(error.contains(expected), "{error}");
+            let start: String = text.chars().take(40).collect();
+            assert_eq!(
+                reason(text),
+                format!("expected a trusted_root.json of sigstore: {expected}"),
+                "{start}"
+            );
         }
     }
 }
