@@ -169,6 +169,11 @@ mod tests {
         );
         let late = world.entry(&certificate, payload, &signature, IN_2028);
         assert_eq!(verify(&own, payload, Some(&late)), Err(Problem::Expired));
+        let ended = world.entry(&certificate, payload, &signature, i64::MAX);
+        assert_eq!(verify(&own, payload, Some(&ended)), Err(Problem::Expired));
+        let negative = world.entry(&certificate, payload, &signature, i64::MIN);
+        let expected = Err(Problem::Log("its time is negative".to_owned()));
+        assert_eq!(verify(&own, payload, Some(&negative)), expected);
         let backdated = LogEntry { time: IN_2026, ..late };
         assert_eq!(
             verify(&own, payload, Some(&backdated)),
@@ -210,6 +215,10 @@ mod tests {
                 (json!({ "start": "2020-01-01T00:00:00Z", "end": "2027-01-01T00:00:00Z" }), Ok(())),
                 (json!({ "end": "2025-01-01T00:00:00Z" }), Err(problem.clone())),
                 (json!({ "start": "2027-01-01T00:00:00Z" }), Err(problem.clone())),
+                (
+                    json!({ "start": "2027-01-01T00:00:00Z", "end": "2020-01-01T00:00:00Z" }),
+                    Err(problem.clone()),
+                ),
             ] {
                 let identity = world.valid_for(part, range.clone()).unwrap();
                 let found = identity.verify(&signed(&certificate, payload, &signature), Some(&entry));
@@ -278,6 +287,24 @@ mod tests {
         let unknown = json!({ "apiVersion": "0.0.3", "kind": "dsse" });
         let found = verify(&trusted, &dated.entry(&unknown), &now);
         assert_eq!(found, log("unsupported Rekor v2 entry type or version"));
+        // Another key with the same id, before and after its own one.
+        let stranger = Dated::new();
+        let mut renewed = trusted.clone();
+        let [own_log, other_log] = [&dated, &stranger].map(|dated| dated.trusted(true)["tlogs"][0].clone());
+        for logs in [[&other_log, &own_log], [&own_log, &other_log]] {
+            renewed["tlogs"] = json!(logs);
+            assert_eq!(verify(&renewed, &entry, &now), Ok(()));
+        }
+        // Signatures of many witnesses before its own.
+        let crowded = |witnesses: usize| {
+            let mut crowded = entry.clone();
+            let place = crowded.pointer_mut("/inclusionProof/checkpoint/envelope").unwrap();
+            let witness = "\u{2014} witness.example.com AAAA\n".repeat(witnesses);
+            *place = json!(place.as_str().unwrap().replace("\n\n", &format!("\n\n{witness}")));
+            crowded
+        };
+        assert_eq!(verify(&trusted, &crowded(90), &now), Ok(()));
+        assert_eq!(verify(&trusted, &crowded(100_000), &now), log("its checkpoint is not signed by the log"));
         // What the log did not sign.
         for (at, value, reason) in [
             ("/inclusionProof/logIndex", json!("0"), "the log does not include it"),

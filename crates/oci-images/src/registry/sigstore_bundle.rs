@@ -30,6 +30,8 @@ const STATEMENT_TYPE: &str = "application/vnd.in-toto+json";
 /// The statement with which cosign signs an image. Others are attestations.
 const SIGN_PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
 
+/// Maximum number of signatures of an envelope. Sigstore's bundles have one.
+const MAX_SIGNATURES: usize = 10;
 /// The media type of bundles that are written here.
 const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
@@ -143,8 +145,8 @@ pub(crate) fn verify(
     let subjects = || statement["subject"].as_array().into_iter().flatten();
     let subject = subjects().find(|subject| subject["digest"]["sha256"] == image.digest());
     let signed = authenticated(&payload_type, &payload);
-    let signatures: Vec<Vec<u8>> =
-        signatures.iter().filter_map(|EnvelopeSignature { sig }| sig.decode()).collect();
+    let signatures = signatures.iter().take(MAX_SIGNATURES);
+    let signatures: Vec<Vec<u8>> = signatures.filter_map(|EnvelopeSignature { sig }| sig.decode()).collect();
     let outcome = match verifier {
         Verifier::Key(key) => with_key(&verification_material, key, &signed, &signatures),
         Verifier::Identity(identity) => {
@@ -281,6 +283,16 @@ mod tests {
         assert_eq!(outcome(&signed, &alice, &image), Some(Ok(())));
         assert_eq!(outcome(&signed, &bob, &image), Some(Err(Problem::OtherKey)));
         assert_eq!(outcome(&signed, &alice, &other), Some(Err(Problem::OtherImage(image.to_string()))));
+        // Each signature costs a digest of all that is signed.
+        let with_own_at = |place: usize| {
+            let mut many = signed.clone();
+            let mut signatures = vec![json!({ "sig": "AAAA" }); place];
+            signatures.push(signed["dsseEnvelope"]["signatures"][0].clone());
+            many["dsseEnvelope"]["signatures"] = signatures.into();
+            many
+        };
+        assert_eq!(outcome(&with_own_at(MAX_SIGNATURES - 1), &alice, &image), Some(Ok(())));
+        assert_eq!(outcome(&with_own_at(MAX_SIGNATURES), &alice, &image), Some(Err(Problem::Tampered)));
         let attestation = json!({ "predicateType": "https://slsa.dev/provenance/v1" }).to_string();
         assert_eq!(outcome(&bundle(attestation.as_bytes()), &alice, &image), None);
         let mut tampered = signed.clone();

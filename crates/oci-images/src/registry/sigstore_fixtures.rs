@@ -229,6 +229,17 @@ impl Dated {
 
     /// Returns a timestamp of a signature, with the certificate of its authority or without.
     pub(super) fn timestamp(&self, signature: &[u8], time: &str, with_signer: bool) -> Vec<u8> {
+        self.timestamp_with(signature, time, with_signer, [1, 1])
+    }
+
+    /// Returns a timestamp that has its content type and its digest this many times.
+    pub(super) fn timestamp_with(
+        &self,
+        signature: &[u8],
+        time: &str,
+        with_signer: bool,
+        [types, digests]: [usize; 2],
+    ) -> Vec<u8> {
         let sha256_id: &[u8] = &der(0x30, &[&[0x06, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1]]);
         let token: &[u8] = &[0x06, 11, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 16, 1, 4];
         let hash = |bytes: &[u8]| der(4, &[ring::digest::digest(&ring::digest::SHA256, bytes).as_ref()]);
@@ -240,7 +251,8 @@ impl Dated {
             let id = [0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, id];
             der(0x30, &[&id, &der(0x31, &[value])])
         };
-        let attributes = [attribute(3, token), attribute(4, &hash(&content))].concat();
+        let attributes = [attribute(3, token).repeat(types), attribute(4, &hash(&content)).repeat(digests)];
+        let attributes = attributes.concat();
         let signature = sign(&self.signer_key, &der(0x31, &[&attributes]));
         let signer = der(
             0x30,

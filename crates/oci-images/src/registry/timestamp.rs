@@ -146,23 +146,22 @@ fn algorithm(identifier: &[u8]) -> Option<&'static Algorithm> {
     DIGESTS.iter().find(|(known, _)| *known == id).map(|(_, algorithm)| *algorithm)
 }
 
-/// Returns whether signed attributes contain the type and the digest of `content`.
+/// Returns whether signed attributes contain the type and the digest of `content`, each once (RFC 5652, section 11).
 fn are_about(attributes: &[u8], content: &[u8], algorithm: &'static Algorithm) -> Option<bool> {
     let mut attributes = Der(attributes);
-    let (mut has_type, mut has_digest) = (false, false);
+    let (mut found_type, mut found_digest) = (None, None);
     while let Some((SEQUENCE, attribute)) = attributes.next() {
         let mut attribute = Der(attribute);
         let id = attribute.value(OBJECT)?;
         let mut values = Der(attribute.value(SET)?);
         match id {
-            CONTENT_TYPE => has_type = values.value(OBJECT)? == TST_INFO,
-            MESSAGE_DIGEST => {
-                has_digest = values.value(OCTET_STRING)? == digest::digest(algorithm, content).as_ref();
-            }
+            CONTENT_TYPE if found_type.is_none() => found_type = Some(values.value(OBJECT)?),
+            MESSAGE_DIGEST if found_digest.is_none() => found_digest = Some(values.value(OCTET_STRING)?),
+            CONTENT_TYPE | MESSAGE_DIGEST => return None,
             _ => {}
         }
     }
-    Some(has_type && has_digest)
+    Some(found_type? == TST_INFO && found_digest? == digest::digest(algorithm, content).as_ref())
 }
 
 /// Returns the time `YYYYMMDDhhmmss[.f]Z` in seconds since 1970.
@@ -192,12 +191,16 @@ mod tests {
     use crate::registry::sigstore_fixtures::{Dated, VALID};
 
     #[test]
-    fn timestamps_that_are_cut_off_are_none() {
+    fn timestamps_that_are_malformed_are_none() {
         let dated = Dated::new();
         let timestamp = dated.timestamp(b"signature", VALID, true);
         assert!(Token::parse(&timestamp).is_some_and(|token| token.is_about(b"signature")));
         for length in 0..timestamp.len() {
             assert!(Token::parse(&timestamp[..length]).is_none(), "{length}");
+        }
+        for times in [[0, 1], [1, 0], [2, 1], [1, 2], [1, 1_000]] {
+            let timestamp = dated.timestamp_with(b"signature", VALID, true, times);
+            assert!(Token::parse(&timestamp).is_none(), "{times:?}");
         }
         for time in
             ["", "2026", "20261301000000Z", "20260601000000", "2026060100000\u{e9}Z", "20260601000000.xZ"]

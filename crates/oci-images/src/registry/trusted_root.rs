@@ -20,8 +20,9 @@ use crate::plain::json_error;
 
 /// Maximum size of a file with trusted roots, in bytes.
 const MAX_SIZE: u64 = 4 << 20;
-/// Maximum number of certificates and keys in it.
+/// Maximum number of authorities, of certificates of one, and of logs in it.
 const MAX_ENTRIES: usize = 100;
+const TOO_MANY: &str = "more than 100 authorities, certificates or logs";
 /// What precedes the point of an Ed25519 key in its SPKI form (RFC 8410).
 pub(super) const SPKI_ED25519: &[u8] =
     &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
@@ -157,8 +158,9 @@ impl TrustedLog {
 impl TrustedAuthority {
     /// Returns the authority; `None` if it has no certificate.
     fn authority(&self) -> Result<Option<Authority>, &'static str> {
-        let certificates = self.cert_chain.certificates.iter().take(MAX_ENTRIES);
+        let certificates = limited(&self.cert_chain.certificates)?;
         let mut intermediates = certificates
+            .iter()
             .map(|certificate| decode(&certificate.raw_bytes).map(CertificateDer::from))
             .collect::<Result<Vec<_>, _>>()?;
         let period = self.valid_for.period()?;
@@ -174,6 +176,11 @@ impl TimeRange {
         };
         Ok(Period { start: seconds(&self.start)?, end: seconds(&self.end)? })
     }
+}
+
+/// Rejects lists that are too long.
+fn limited<T>(list: &[T]) -> Result<&[T], &'static str> {
+    if list.len() <= MAX_ENTRIES { Ok(list) } else { Err(TOO_MANY) }
 }
 
 fn decode(bytes: &Base64) -> Result<Vec<u8>, &'static str> {
@@ -224,10 +231,10 @@ impl TryFrom<TrustedRootFile> for TrustedRoot {
     fn try_from(file: TrustedRootFile) -> Result<Self, &'static str> {
         let TrustedRootFile { tlogs, certificate_authorities, timestamp_authorities } = file;
         let authorities = |found: &[TrustedAuthority]| {
-            let found = found.iter().take(MAX_ENTRIES);
+            let found = limited(found)?.iter();
             found.filter_map(|authority| authority.authority().transpose()).collect::<Result<_, _>>()
         };
-        let logs = tlogs.iter().take(MAX_ENTRIES).filter_map(|log| log.log().transpose());
+        let logs = limited(&tlogs)?.iter().filter_map(|log| log.log().transpose());
         Ok(Self {
             authorities: authorities(&certificate_authorities)?,
             logs: logs.collect::<Result<_, _>>()?,
@@ -275,6 +282,9 @@ pub(super) fn unix_time(seconds: i64) -> Option<UnixTime> {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
 
     const AUTHORITY: &str = r#"{"certChain":{"certificates":[{"rawBytes":"AAAA"}]}}"#;
@@ -289,6 +299,37 @@ mod tests {
         let authorities = format!(r#"{{"certificateAuthorities":[{AUTHORITY}]}}"#);
         let expected = "it contains no transparency log with a P-256 or Ed25519 key";
         assert_eq!(reason(&authorities), expected);
+    }
+
+    #[test]
+    fn roots_with_more_entries_than_are_used_are_rejected() {
+        let key = STANDARD.encode([SPKI_ED25519, &[1; 32]].concat());
+        let log = format!(r#"{{"publicKey":{{"rawBytes":"{key}"}},"logId":{{"keyId":"AAAA"}}}}"#);
+        let root = |authorities: usize, certificates: usize, logs: usize, others: usize| {
+            let list = |item: &str, count: usize| vec![item; count].join(",");
+            let chain = list(r#"{"rawBytes":"AAAA"}"#, certificates);
+            let authority = format!(r#"{{"certChain":{{"certificates":[{chain}]}}}}"#);
+            let (authorities, others) = (list(&authority, authorities), list(AUTHORITY, others));
+            let text = format!(
+                r#"{{"certificateAuthorities":[{authorities}],"tlogs":[{}],"timestampAuthorities":[{others}]}}"#,
+                list(&log, logs)
+            );
+            TrustedRoot::parse(text.as_bytes()).map(|root| (root.authorities.len(), root.logs.len()))
+        };
+        assert_eq!(root(100, 100, 100, 100), Ok((100, 100)));
+        let expected =
+            "expected a trusted_root.json of sigstore: more than 100 authorities, certificates or logs";
+        for (authorities, certificates, logs, others) in [
+            (101, 1, 1, 1),
+            (1, 101, 1, 1),
+            (1, 1, 101, 1),
+            (1, 1, 1, 101),
+            (90_000, 1, 1, 1),
+            (1, 1, 40_000, 1),
+        ] {
+            let found = root(authorities, certificates, logs, others);
+            assert_eq!(found, Err(expected.to_owned()), "{authorities} {certificates} {logs} {others}");
+        }
     }
 
     #[test]
