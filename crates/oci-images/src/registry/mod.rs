@@ -60,7 +60,8 @@ mod signed;
 mod signing_key;
 #[cfg(feature = "sign")]
 mod sigstore_bundle;
-#[cfg(all(test, feature = "sign"))]
+#[cfg(test)]
+#[cfg(feature = "sign")]
 mod sigstore_fixtures;
 mod target;
 #[cfg(feature = "sign")]

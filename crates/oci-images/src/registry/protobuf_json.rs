@@ -1,6 +1,6 @@
 //! Values in the JSON form of protobuf, which sigstore's documents have: bytes are in base64, and numbers of 64 bits are strings.
 //!
-//! Source: "ProtoJSON Format" of protobuf; `protos/sigstore_common.proto` of sigstore/protobuf-specs for certificates.
+//! Source: "`ProtoJSON` Format" of protobuf; `protos/sigstore_common.proto` of sigstore/protobuf-specs for certificates.
 
 use std::str::FromStr;
 

@@ -148,8 +148,12 @@ impl Repository {
         let verifier = verifier.into();
         let mut found = Verification::default();
         let Signatures { layers, .. } = self.at(&tag(digest)).signatures().await?;
-        for layer in &layers {
-            found.add(layer.verified(&verifier, digest));
+        let (own, image) = (verifier.clone(), digest.clone());
+        // The search for the path of a certificate takes time.
+        let outcomes =
+            blocking(move || layers.iter().map(|layer| layer.verified(&own, &image)).collect::<Vec<_>>());
+        for outcome in outcomes.await {
+            found.add(outcome);
         }
         self.verify_bundles(digest, &verifier, &mut found).await?;
         Ok(found)
@@ -168,8 +172,8 @@ impl Repository {
         for bundle in bundles {
             let (bytes, verifier, digest) = (self.bundle(bundle).await?, verifier.clone(), digest.clone());
             // The search for the path of a certificate takes time.
-            let verified = blocking(move || sigstore_bundle::verify(&bytes, &verifier, &digest)).await;
-            if let Some(outcome) = verified {
+            let outcome = blocking(move || sigstore_bundle::verify(&bytes, &verifier, &digest)).await;
+            if let Some(outcome) = outcome {
                 found.add(outcome);
             }
         }
