@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures::stream::{self, FuturesUnordered, StreamExt};
 
 use crate::blocking::blocking;
+use crate::error::Error;
 use crate::keyed_locks::KeyedLocks;
 use crate::layout::{Blob, DirectoryWriter};
-use crate::location::Error;
 use crate::registry::{Progress, Repository};
 
 /// Puts blobs into a layout, `parallel` at a time, each as soon as it was read. Those without bytes are in the repository `source`, and

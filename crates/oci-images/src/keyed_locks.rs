@@ -37,8 +37,8 @@ impl KeyedLocks {
         if !lock.has_failed() {
             guard = Some(Arc::clone(&lock.held).lock_owned().await);
         }
-        let _guard = guard.filter(|_| !lock.has_failed());
-        KeyedLock { lock, _guard }
+        let guard = guard.filter(|_| !lock.has_failed());
+        KeyedLock { lock, _guard: guard }
     }
 }
 

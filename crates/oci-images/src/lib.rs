@@ -10,14 +10,15 @@
 //! | [`zstd`] | the decoder of compressed layers | – | `zstd` |
 //! | [`mod@reference`] | names of images | – | |
 //! | [`open_files`] | the limit of open files, for transfers of many layers | – | `registry` |
-//! | [`plain`] | errors of the system, of TLS and of HTTP in plain words | – | `transport` |
+//! | [`plain`] | errors of the system, of JSON, of TLS and of HTTP in plain words | `message` | `transport` |
 //! | [`secrets`] | secrets, addresses that may contain some, and the text of messages without them | `message` | `transport` |
 //! | `message` | text of users and servers on one line, escaped and short | – | `transport` |
 //! | `keyed_locks` | locks by key, so that concurrent tasks do not repeat the same work | – | `registry` |
 //! | `blocking` | work that must not run beside transfers | – | `registry` |
 //! | [`registry`] | the distribution protocol: a client, signatures, and a small server | `layout`, `reference`, `blocking`, `plain`, `secrets`, `message`, `open_files`, `keyed_locks` | `registry`; `sign` for signatures, `server` for the server |
-//! | [`location`] | where images are, and copying between any two of these | `layout`, `registry`, `blocking`, `fill`, `keyed_locks` | `registry` |
-//! | `fill` | fetching images into a layout | `layout`, `location`, `registry`, `blocking`, `keyed_locks` | `registry` |
+//! | `error` | why an image cannot be read, written or copied | `layout`, `registry` | `registry` |
+//! | `fill` | fetching images into a layout | `layout`, `registry`, `error`, `blocking`, `keyed_locks` | `registry` |
+//! | [`location`] | where images are, and copying between any two of these | `layout`, `registry`, `error`, `blocking`, `fill`, `keyed_locks` | `registry` |
 //! | [`transfer`] | copying many images, with their signatures, SBOMs and provenance | `layout`, `reference`, `location`, `registry`, `fill`, `blocking`, `keyed_locks` | `registry` |
 //!
 //! `registry` is on by default. Without any feature, nothing here does I/O.
@@ -29,6 +30,8 @@ struct Readme;
 #[cfg(feature = "registry")]
 mod blocking;
 pub mod compressed;
+#[cfg(feature = "registry")]
+mod error;
 #[cfg(feature = "registry")]
 mod fill;
 #[cfg(feature = "registry")]

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::blocking::blocking;
+pub use crate::error::Error;
 use crate::fill::fetch_into;
 use crate::keyed_locks::KeyedLocks;
 use crate::layout::{
@@ -13,68 +14,6 @@ use crate::layout::{
     Wanted,
 };
 use crate::registry::{self, Options, Progress, Reference, Repository, Resolver};
-
-/// An image could not be read, written or copied.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// A registry could not be used.
-    #[error(transparent)]
-    Registry(#[from] registry::Error),
-    /// A layout or an archive could not be used.
-    #[error(transparent)]
-    Layout(#[from] layout::Error),
-    /// The image is not for the requested platform, or an index contains no image for it.
-    #[error("{place} contains no image for {platform}; found: {found}")]
-    NoPlatform {
-        /// Where the image or the index is.
-        place: String,
-        /// The requested platform.
-        platform: Platform,
-        /// The platforms that it is for.
-        found: String,
-    },
-    /// A location is not named.
-    #[error("expected a path after `{0}:`")]
-    NoPath(&'static str),
-    /// A path on this machine is given where an image is expected.
-    #[error(
-        "`{0}` is a path on this machine; use `oci:{0}` for an OCI layout, `oci-archive:{0}` for an archive, or `docker://{0}` \
-         for an image with this name in a registry"
-    )]
-    Path(String),
-    /// Several images are copied from or to a place that has only one.
-    #[error("{place} is neither an OCI layout nor an OCI archive")]
-    NotALayout {
-        /// The place.
-        place: String,
-    },
-    /// A signature policy rejects the image.
-    #[cfg(feature = "sign")]
-    #[error("{place} is rejected by the signature policy {}: {reason}", .policy.display())]
-    Rejected {
-        /// The image.
-        place: String,
-        /// The file of the policy.
-        policy: PathBuf,
-        /// What the image lacks.
-        reason: String,
-    },
-    /// The copy would be the image itself.
-    #[error("cannot copy {place} to itself: choose another directory or name")]
-    SameImage {
-        /// The image.
-        place: String,
-    },
-    /// The copy would replace a file of the image that is copied.
-    #[error("cannot copy {from} to {to}: that would overwrite a file of the image; choose another file")]
-    Overlap {
-        /// The image.
-        from: String,
-        /// The file.
-        to: String,
-    },
-}
 
 /// Where an image is.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,13 +1,15 @@
-//! Errors of the system, of TLS and of HTTP in plain words: without the names of types, numbers of errors, and the layers that wrap
+//! Errors of the system, of JSON, of TLS and of HTTP in plain words: without the names of types, numbers of errors, and the layers that wrap
 //! them.
 
 use std::io;
+
+#[cfg(feature = "sign")]
+use crate::message::{escape, shorten};
 
 /// Returns what an I/O error says, without its number.
 pub(crate) fn io_error(error: &io::Error) -> String {
     let text = error.to_string();
     let number = error.raw_os_error().map(|number| format!(" (os error {number})"));
-    // Messages of Windows are sentences.
     // Messages of Windows are sentences.
     let system = number
         .and_then(|number| text.strip_suffix(&number))
@@ -19,6 +21,37 @@ pub(crate) fn io_error(error: &io::Error) -> String {
         (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(chars).collect(),
         _ => text,
     }
+}
+
+/// Returns what an error of JSON says, on one line: with the types of JSON instead of those of serde and Rust, and without values of
+/// other types.
+#[cfg(feature = "sign")]
+pub(crate) fn json_error(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let (text, place) = text.rfind(" at line ").map_or((text.as_str(), ""), |at| text.split_at(at));
+    let types = text.strip_prefix("invalid type: ").and_then(|types| types.rsplit_once(", expected "));
+    let text = match types {
+        Some((found, expected)) => format!("expected {}, found {}", json_type(expected), json_type(found)),
+        None => text.replacen("missing field", "missing required field", 1),
+    };
+    shorten(&escape(&text)) + place
+}
+
+/// Returns the type of JSON that serde describes.
+#[cfg(feature = "sign")]
+fn json_type(text: &str) -> &str {
+    const TYPES: [(&str, &str); 9] = [
+        ("a sequence", "a list"),
+        ("sequence", "a list"),
+        ("map", "a map"),
+        ("struct ", "a map"),
+        ("internally tagged enum ", "a map"),
+        ("string", "a string"),
+        ("integer", "a number"),
+        ("floating point", "a number"),
+        ("boolean", "a boolean"),
+    ];
+    TYPES.iter().find(|(serde, _)| text.starts_with(serde)).map_or(text, |(_, json)| json)
 }
 
 #[cfg(feature = "registry")]

@@ -14,6 +14,16 @@ pub fn sha256(bytes: &[u8]) -> Digest {
     hasher.digest()
 }
 
+/// Returns bytes as lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut hex = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
 /// A reader or writer that counts and hashes the bytes that pass through it.
 #[derive(Debug)]
 pub struct Hashing<T> {
@@ -37,11 +47,7 @@ impl<T> Hashing<T> {
     /// Returns the digest of the bytes so far.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let mut hex = String::with_capacity(64);
-        for byte in self.hasher.clone().finalize() {
-            // Writing to a string cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-        }
+        let hex = hex(&self.hasher.clone().finalize());
         // The string has 64 lower-case hexadecimal digits by construction.
         let digest = hex.parse::<Sha256Digest>().map(Digest::from);
         digest.unwrap_or_else(|_| unreachable!("{hex} is a SHA-256 digest"))

@@ -48,6 +48,8 @@ pub use writer::DirectoryWriter;
 pub(crate) use archive::pack;
 pub(crate) use artifact::{Document, check_count, check_depth, is_index};
 pub(crate) use blob::DOCUMENT_LIMIT;
+#[cfg(feature = "sign")]
+pub(crate) use digest::hex;
 pub(crate) use docker_archive::require_image;
 pub(crate) use image::document;
 pub(crate) use oci_layout::choose;

@@ -1,5 +1,19 @@
 //! Values in distinguished encoding (X.690): certificates and timestamps.
 
+pub(super) const BOOLEAN: u8 = 0x01;
+pub(super) const INTEGER: u8 = 0x02;
+pub(super) const OCTET_STRING: u8 = 0x04;
+pub(super) const OBJECT: u8 = 0x06;
+pub(super) const UTF8_STRING: u8 = 0x0c;
+pub(super) const GENERALIZED_TIME: u8 = 0x18;
+pub(super) const SEQUENCE: u8 = 0x30;
+pub(super) const SET: u8 = 0x31;
+
+/// Returns the tag of the constructed value with this number in the structure that it is in.
+pub(super) const fn numbered(number: u8) -> u8 {
+    0xa0 | number
+}
+
 /// Values, one after the other.
 pub(super) struct Der<'a>(pub(super) &'a [u8]);
 

@@ -7,8 +7,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
-use rustls::pki_types::CertificateDer;
 use serde_json::Value;
+
+use super::protobuf_json::{bytes, number};
+use super::signed::Signed;
+use super::trusted_root::{Log, LogKey};
+use crate::layout::hex;
 
 /// Maximum number of digests in a proof: the depth of the largest tree.
 const MAX_DEPTH: usize = 64;
@@ -21,7 +25,7 @@ const SIGNATURE: &str = "\u{2014} ";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Included {
     /// The id of the log.
-    pub(crate) log: Vec<u8>,
+    log: Vec<u8>,
     body: Vec<u8>,
     index: u64,
     /// The number of entries in the tree.
@@ -34,22 +38,16 @@ pub(crate) struct Included {
 impl Included {
     /// Parses the entry of a sigstore bundle; `None` if it is malformed.
     pub(crate) fn parse(entry: &Value) -> Option<Self> {
-        // JSON of protobuf omits zeros.
-        let number = |value: &Value| match value {
-            Value::Null => Some(0),
-            value => value.as_str().and_then(|text| text.parse().ok()).or(value.as_u64()),
-        };
-        let decode = |value: &Value| STANDARD.decode(value.as_str()?).ok();
         let proof = &entry["inclusionProof"];
         // A tree with one entry needs no proof.
         let hashes = match &proof["hashes"] {
             Value::Null => &[][..],
             hashes => hashes.as_array().filter(|hashes| hashes.len() <= MAX_DEPTH)?,
         };
-        let hashes = hashes.iter().map(|hash| decode(hash).filter(|hash| hash.len() == SHA256_OUTPUT_LEN));
+        let hashes = hashes.iter().map(|hash| bytes(hash).filter(|hash| hash.len() == SHA256_OUTPUT_LEN));
         Some(Self {
-            log: decode(&entry["logId"]["keyId"])?,
-            body: decode(&entry["canonicalizedBody"])?,
+            log: bytes(&entry["logId"]["keyId"])?,
+            body: bytes(&entry["canonicalizedBody"])?,
             index: number(&proof["logIndex"])?,
             size: number(&proof["treeSize"])?,
             hashes: hashes.collect::<Option<_>>()?,
@@ -57,8 +55,29 @@ impl Included {
         })
     }
 
-    /// Verifies that the log signed the root of a tree that includes the entry; `verifies` checks a signature of bytes.
-    pub(super) fn verify_tree(&self, verifies: impl Fn(&[u8], &[u8]) -> bool) -> Result<(), &'static str> {
+    /// Verifies that logs include the entry, and that it is about this signature. Returns these logs: an id may have several keys.
+    pub(super) fn verify<'l>(
+        &self,
+        logs: &'l [Log],
+        signed: &Signed<'_>,
+    ) -> Result<Vec<&'l Log>, &'static str> {
+        let id = hex(&self.log);
+        let (mut signing, mut failed) = (Vec::new(), "the log is not trusted");
+        for log in logs.iter().filter(|log| log.id == id) {
+            match self.verify_tree(&log.key) {
+                Ok(()) => signing.push(log),
+                Err(reason) => failed = reason,
+            }
+        }
+        if signing.is_empty() {
+            return Err(failed);
+        }
+        self.verify_body(signed)?;
+        Ok(signing)
+    }
+
+    /// Verifies that the log signed the root of a tree that includes the entry.
+    fn verify_tree(&self, key: &LogKey) -> Result<(), &'static str> {
         const MALFORMED: &str = "its checkpoint is malformed";
         let (note, signatures) = self.checkpoint.split_once("\n\n").ok_or(MALFORMED)?;
         let note = format!("{note}\n");
@@ -74,7 +93,7 @@ impl Included {
             let (hint, signature) = signature.split_at_checked(4)?;
             self.log.starts_with(hint).then(|| signature.to_vec())
         });
-        if origin.is_empty() || !own.any(|signature| verifies(note.as_bytes(), &signature)) {
+        if origin.is_empty() || !own.any(|signature| key.verifies(note.as_bytes(), &signature)) {
             return Err("its checkpoint is not signed by the log");
         }
         if size.parse() != Ok(self.size) || self.root().is_none_or(|found| found != root) {
@@ -110,36 +129,28 @@ impl Included {
         (last == 0).then_some(root)
     }
 
-    /// Verifies that the entry is about a signature of `signed`, whose payload is `payload`, with the key of a certificate.
-    pub(super) fn verify_body(
-        &self,
-        certificate: &CertificateDer<'_>,
-        signed: &[u8],
-        payload: &[u8],
-        signature: &[u8],
-    ) -> Result<(), &'static str> {
+    /// Verifies that the entry is about this signature.
+    fn verify_body(&self, signed: &Signed<'_>) -> Result<(), &'static str> {
         let body: Value = serde_json::from_slice(&self.body).map_err(|_| "it is not JSON")?;
         let is_0_0_2 = body["apiVersion"] == "0.0.2";
         let (logged, found, hashed) = match body["kind"].as_str() {
             Some("hashedrekord") if is_0_0_2 => {
                 let entry = &body["spec"]["hashedRekordV002"];
-                (&entry["signature"], &entry["data"], signed)
+                (&entry["signature"], &entry["data"], signed.bytes)
             }
             Some("dsse") if is_0_0_2 => {
                 let entry = &body["spec"]["dsseV002"];
-                (&entry["signatures"][0], &entry["payloadHash"], payload)
+                (&entry["signatures"][0], &entry["payloadHash"], signed.payload)
             }
             _ => return Err("unsupported Rekor v2 entry type or version"),
         };
         if found["algorithm"] != "SHA2_256" {
             return Err("unsupported digest algorithm");
         }
-        let is = |value: &Value, bytes: &[u8]| {
-            value.as_str().and_then(|text| STANDARD.decode(text).ok()).is_some_and(|found| found == bytes)
-        };
+        let is = |value: &Value, expected: &[u8]| bytes(value).is_some_and(|found| found == expected);
         let is_about = is(&found["digest"], digest(&SHA256, hashed).as_ref())
-            && is(&logged["content"], signature)
-            && is(&logged["verifier"]["x509Certificate"]["rawBytes"], certificate);
+            && is(&logged["content"], signed.signature)
+            && is(&logged["verifier"]["x509Certificate"]["rawBytes"], signed.certificate);
         if is_about { Ok(()) } else { Err("it is for another signature") }
     }
 }

@@ -8,6 +8,8 @@
 
 mod attach;
 mod auth;
+#[cfg(feature = "sign")]
+mod certificate_names;
 mod certificates;
 mod challenge;
 mod client;
@@ -24,13 +26,21 @@ mod http;
 #[cfg(feature = "sign")]
 mod inclusion;
 #[cfg(feature = "sign")]
+mod key_file;
+#[cfg(feature = "sign")]
 mod keyless;
 mod login;
 mod mirrors;
 mod options;
 #[cfg(feature = "sign")]
 mod policy;
+#[cfg(feature = "sign")]
+mod problem;
 mod progress;
+#[cfg(feature = "sign")]
+mod promise;
+#[cfg(feature = "sign")]
+mod protobuf_json;
 mod pull;
 mod push;
 mod reference;
@@ -45,11 +55,22 @@ mod session;
 #[cfg(feature = "sign")]
 mod signature;
 #[cfg(feature = "sign")]
+mod signed;
+#[cfg(feature = "sign")]
+mod signing_key;
+#[cfg(feature = "sign")]
 mod sigstore_bundle;
+#[cfg(test)]
+#[cfg(feature = "sign")]
+mod sigstore_fixtures;
 mod target;
 #[cfg(feature = "sign")]
 mod timestamp;
+#[cfg(feature = "sign")]
+mod trusted_root;
 mod upload;
+#[cfg(feature = "sign")]
+mod verifier;
 #[cfg(feature = "sign")]
 mod verifying_key;
 
@@ -61,20 +82,28 @@ pub use deadline::{Deadline, Timeout};
 pub use error::{Action, Error};
 pub use error_remedy::Remedy;
 #[cfg(feature = "sign")]
+pub use key_file::KeyError;
+#[cfg(feature = "sign")]
 pub use keyless::Identity;
 pub use login::{Login, log_in};
 pub use mirrors::Mirrors;
 pub use options::{ClientCertificate, IdleTimeout, Options, Parallel};
 #[cfg(feature = "sign")]
 pub use policy::Policy;
+#[cfg(feature = "sign")]
+pub use problem::Problem;
 pub use progress::{Progress, ProgressSink};
 pub use pull::pull;
 pub use push::Pushed;
 pub use referrers::Referrer;
 pub use retry::Backoff;
 #[cfg(feature = "sign")]
-pub use signature::{SigningKey, Verification};
+pub use signature::Verification;
 #[cfg(feature = "sign")]
-pub use verifying_key::{KeyError, Problem, Verified, Verifier, VerifyingKey};
+pub use signing_key::SigningKey;
+#[cfg(feature = "sign")]
+pub use verifier::{Verified, Verifier};
+#[cfg(feature = "sign")]
+pub use verifying_key::VerifyingKey;
 
 pub use crate::reference::Reference;

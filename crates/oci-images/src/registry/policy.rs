@@ -22,9 +22,11 @@ use serde_json::{Map, Value};
 use super::client::Repository;
 use super::error::Error;
 use super::file;
+use super::key_file::{self, KeyError};
 use super::keyless::Identity;
-use super::verifying_key::{KeyError, Verified, Verifier, VerifyingKey};
-use crate::plain::io_error;
+use super::verifier::{Verified, Verifier};
+use super::verifying_key::VerifyingKey;
+use crate::plain::{io_error, json_error};
 use crate::reference::Reference;
 
 /// Maximum size of a policy and of each file that it names, in bytes.
@@ -178,8 +180,9 @@ impl Policy {
     /// [`KeyError`] for other files, and for keys that cannot be used.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let error = |reason: String| KeyError::at(path, reason);
-        let bytes = file::read(path, MAX_POLICY).map_err(|failure| error(io_error(&failure)))?;
-        let expected = |failure| error(format!("expected a policy.json of containers: {failure}"));
+        let bytes = key_file::read(path, MAX_POLICY)?;
+        let expected =
+            |failure| error(format!("expected a policy.json of containers: {}", json_error(&failure)));
         let Unique(policy) = serde_json::from_slice(&bytes).map_err(expected)?;
         let PolicyFile { default, transports } = serde_json::from_value(policy).map_err(expected)?;
         let parse = |scope: &str, requirements: Vec<Value>| {
@@ -377,7 +380,7 @@ fn requirement_of(requirement: Value) -> Result<Requirement, String> {
         "signedBy" => Ok(Requirement::Unsupported("signedBy")),
         "sigstoreSigned" => {
             let signed: SigstoreSigned =
-                serde_json::from_value(requirement).map_err(|error| error.to_string())?;
+                serde_json::from_value(requirement).map_err(|error| json_error(&error))?;
             signed.requirement()
         }
         "insecureAcceptAnything" | "reject" => Err(format!("`{kind}` has no other fields")),
@@ -557,7 +560,7 @@ mod tests {
             json!({ "default": [requirement] })
         };
         for (text, expected) in [
-            (json!({}), "missing field `default`"),
+            (json!({}), "missing required field `default`"),
             (json!({ "default": [] }), "default: expected at least one requirement"),
             (json!({ "default": [{ "type": "reject" }], "more": 1 }), "unknown field `more`"),
             (json!({ "default": [{ "type": "reject", "x": 1 }] }), "`reject` has no other fields"),

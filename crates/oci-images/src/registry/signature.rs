@@ -6,29 +6,27 @@
 //!
 //! An image is also signed with a sigstore bundle, which cosign 3 reads.
 //!
-//! Source: `specs/SIGNATURE_SPEC.md` and `pkg/cosign/keys.go` of sigstore/cosign.
+//! Source: `specs/SIGNATURE_SPEC.md` of sigstore/cosign.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::{Descriptor, Digest, MediaType};
-use ring::rand::SystemRandom;
-use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::Repository;
 use super::error::Error;
-use super::keyless::LogEntry;
+use super::problem::Problem;
 use super::progress::Progress;
+use super::promise::LogEntry;
 use super::referrers::Referrer;
-use super::secretbox;
+use super::signed::{MAX_CHAIN, Signed};
+use super::signing_key::SigningKey;
 use super::sigstore_bundle::{self, ARTIFACT_TYPE};
-use super::verifying_key::{self, KeyError, Problem, Verified, Verifier, VerifyingKey};
+use super::verifier::{Verified, Verifier};
 use crate::blocking::blocking;
 use crate::layout::{self, Artifact, Blob, DOCUMENT_LIMIT, document, is_image_config};
 
@@ -42,8 +40,6 @@ const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
 const CHAIN: &str = "dev.sigstore.cosign/chain";
 /// The annotation with the entry of a transparency log.
 const LOG_ENTRY: &str = "dev.sigstore.cosign/bundle";
-/// Maximum number of certificates between one and its root.
-pub(crate) const MAX_CHAIN: usize = 10;
 /// The number of characters of a digest that are shown.
 const MAX_DIGEST: usize = 71;
 /// The type of artifacts that are signatures of the Notary Project.
@@ -52,121 +48,6 @@ const NOTARY: &str = "application/vnd.cncf.notary.signature";
 const MAX_PAYLOAD: u64 = 256 << 10;
 /// Maximum number of signatures of one image.
 const MAX_SIGNATURES: usize = 100;
-/// Maximum memory that a key's scrypt parameters may ask for, in bytes: twice what cosign's do.
-const MAX_SCRYPT: u64 = 128 << 20;
-/// A private key.
-pub struct SigningKey {
-    pair: EcdsaKeyPair,
-    random: SystemRandom,
-}
-
-impl std::fmt::Debug for SigningKey {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("SigningKey(***)")
-    }
-}
-
-impl SigningKey {
-    /// Reads a key in PEM: one of `cosign generate-key-pair`, which `password` decrypts, or a PKCS#8 key of P-256.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError`] for other files and other passwords.
-    pub fn read(path: &Path, password: &str) -> Result<Self, KeyError> {
-        let pem = verifying_key::read(path)?;
-        let expected = "expected a P-256 private key in PEM, from `cosign generate-key-pair` or as PKCS#8";
-        let der = match encrypted(&pem) {
-            Some(body) => decrypt(&body, password).map_err(|reason| KeyError::at(path, reason))?,
-            None => PrivatePkcs8KeyDer::from_pem_slice(&pem)
-                .map(|key| key.secret_pkcs8_der().to_vec())
-                .map_err(|_| KeyError::at(path, expected))?,
-        };
-        let random = SystemRandom::new();
-        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &der, &random)
-            .map_err(|_| KeyError::at(path, expected))?;
-        Ok(Self { pair, random })
-    }
-
-    pub(crate) fn sign(&self, bytes: &[u8]) -> Result<Vec<u8>, Error> {
-        let signature = self.pair.sign(&self.random, bytes).map_err(|_| Error::Sign)?;
-        Ok(signature.as_ref().to_vec())
-    }
-
-    /// Signs bytes that are not an image, such as a file with checksums. Returns the signature in base64, as `cosign sign-blob`
-    /// prints it: ECDSA over the SHA-256 of the bytes, in DER.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Sign`] if the system has no random numbers.
-    pub fn sign_blob(&self, bytes: &[u8]) -> Result<String, Error> {
-        Ok(STANDARD.encode(self.sign(bytes)?))
-    }
-
-    /// Returns the public key.
-    #[must_use]
-    pub fn public(&self) -> VerifyingKey {
-        VerifyingKey::new(self.pair.public_key().as_ref())
-    }
-}
-
-/// Returns the body of a key that cosign encrypted. Its PEM labels are not among those that a PEM parser knows.
-fn encrypted(pem: &[u8]) -> Option<Vec<u8>> {
-    let text = str::from_utf8(pem).ok()?;
-    let labels = ["ENCRYPTED SIGSTORE PRIVATE KEY", "ENCRYPTED COSIGN PRIVATE KEY"];
-    labels.iter().find_map(|label| {
-        let (_, rest) = text.split_once(&format!("-----BEGIN {label}-----"))?;
-        let (body, _) = rest.split_once(&format!("-----END {label}-----"))?;
-        STANDARD.decode(body.split_whitespace().collect::<String>()).ok()
-    })
-}
-
-/// Decrypts the JSON of an encrypted key (`pkg/signature/../encrypted` of secure-systems-lab/go-securesystemslib).
-fn decrypt(body: &[u8], password: &str) -> Result<Vec<u8>, String> {
-    #[derive(Deserialize)]
-    struct Encrypted {
-        kdf: Kdf,
-        cipher: Cipher,
-        ciphertext: String,
-    }
-    #[derive(Deserialize)]
-    struct Kdf {
-        name: String,
-        params: Params,
-        salt: String,
-    }
-    #[derive(Deserialize)]
-    struct Params {
-        #[serde(rename = "N")]
-        n: u64,
-        r: u32,
-        p: u32,
-    }
-    #[derive(Deserialize)]
-    struct Cipher {
-        name: String,
-        nonce: String,
-    }
-    let invalid = || "the encrypted key is not in cosign's format".to_owned();
-    let Encrypted { kdf, cipher, ciphertext } = serde_json::from_slice(body).map_err(|_| invalid())?;
-    if kdf.name != "scrypt" || cipher.name != "nacl/secretbox" {
-        return Err("the key is encrypted in a different way than cosign's keys".to_owned());
-    }
-    let Params { n, r, p } = kdf.params;
-    let memory = n.saturating_mul(r.into()).saturating_mul(128).saturating_mul(p.into());
-    if !n.is_power_of_two() || n < 2 || memory > MAX_SCRYPT {
-        return Err("the parameters of the encrypted key exceed their limits".to_owned());
-    }
-    let log_n = u8::try_from(n.trailing_zeros()).map_err(|_| invalid())?;
-    let params = scrypt::Params::new(log_n, r, p).map_err(|_| invalid())?;
-    let decode = |text: &str| STANDARD.decode(text).map_err(|_| invalid());
-    let mut key = [0; 32];
-    scrypt::scrypt(password.as_bytes(), &decode(&kdf.salt)?, &params, &mut key).map_err(|_| invalid())?;
-    let nonce: [u8; 24] = decode(&cipher.nonce)?.try_into().map_err(|_| invalid())?;
-    secretbox::open(key, nonce, &decode(&ciphertext)?).ok_or_else(|| {
-        let reason = if password.is_empty() { "a password is required" } else { "wrong password" };
-        format!("{reason}: set COSIGN_PASSWORD")
-    })
-}
 
 /// What the signatures of an image say about a key or an identity.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -267,8 +148,12 @@ impl Repository {
         let verifier = verifier.into();
         let mut found = Verification::default();
         let Signatures { layers, .. } = self.at(&tag(digest)).signatures().await?;
-        for layer in &layers {
-            found.add(layer.verified(&verifier, digest));
+        let (own, image) = (verifier.clone(), digest.clone());
+        // The search for the path of a certificate takes time.
+        let outcomes =
+            blocking(move || layers.iter().map(|layer| layer.verified(&own, &image)).collect::<Vec<_>>());
+        for outcome in outcomes.await {
+            found.add(outcome);
         }
         self.verify_bundles(digest, &verifier, &mut found).await?;
         Ok(found)
@@ -287,8 +172,8 @@ impl Repository {
         for bundle in bundles {
             let (bytes, verifier, digest) = (self.bundle(bundle).await?, verifier.clone(), digest.clone());
             // The search for the path of a certificate takes time.
-            let verified = blocking(move || sigstore_bundle::verify(&bytes, &verifier, &digest)).await;
-            if let Some(outcome) = verified {
+            let outcome = blocking(move || sigstore_bundle::verify(&bytes, &verifier, &digest)).await;
+            if let Some(outcome) = outcome {
                 found.add(outcome);
             }
         }
@@ -412,9 +297,15 @@ impl Layer {
                 let chain: Result<Vec<_>, _> =
                     CertificateDer::pem_slice_iter(self.chain.as_bytes()).take(MAX_CHAIN).collect();
                 let chain = chain.map_err(invalid)?;
-                let entry = self.log.as_deref().and_then(log_entry);
-                let payload = &self.payload;
-                identity.verify(&certificate, &chain, payload, payload, &signature, entry.as_ref())?;
+                let entry = self.log.as_deref().and_then(LogEntry::from_annotation);
+                let signed = Signed {
+                    certificate: &certificate,
+                    chain: &chain,
+                    bytes: &self.payload,
+                    payload: &self.payload,
+                    signature: &signature,
+                };
+                identity.verify(&signed, entry.as_ref())?;
             }
         }
         let document: Value = serde_json::from_slice(&self.payload)
@@ -429,19 +320,6 @@ impl Layer {
             payload: String::from_utf8_lossy(&self.payload).into_owned(),
         })
     }
-}
-
-/// Parses the annotation with the entry of a transparency log.
-fn log_entry(text: &str) -> Option<LogEntry> {
-    let entry: Value = serde_json::from_str(text).ok()?;
-    let payload = &entry["Payload"];
-    Some(LogEntry {
-        body: payload["body"].as_str()?.to_owned(),
-        time: payload["integratedTime"].as_i64()?,
-        index: payload["logIndex"].as_i64()?,
-        log: payload["logID"].as_str()?.to_owned(),
-        promise: STANDARD.decode(entry["SignedEntryTimestamp"].as_str()?).ok()?,
-    })
 }
 
 /// Returns the tag of an image's signatures.
@@ -492,85 +370,23 @@ fn with_layer(mut manifest: Value, config: Option<Value>, layer: Blob) -> Result
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::layout::sha256;
-
-    fn write(directory: &Path, name: &str, text: &str) -> PathBuf {
-        let path = directory.join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-
-    /// A key as `cosign generate-key-pair` encrypts it.
-    fn cosign_key(der: &[u8], password: &str) -> String {
-        let mut key = [0; 32];
-        scrypt::scrypt(password.as_bytes(), b"salt", &scrypt::Params::new(4, 8, 1).unwrap(), &mut key)
-            .unwrap();
-        let sealed = secretbox::seal(key, [7; 24], der);
-        let body = json!({
-            "kdf": { "name": "scrypt", "params": { "N": 16, "r": 8, "p": 1 }, "salt": STANDARD.encode("salt") },
-            "cipher": { "name": "nacl/secretbox", "nonce": STANDARD.encode([7; 24]) },
-            "ciphertext": STANDARD.encode(sealed),
-        });
-        let label = "ENCRYPTED SIGSTORE PRIVATE KEY";
-        format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", STANDARD.encode(body.to_string()))
-    }
-
-    #[test]
-    fn keys_are_read_in_both_forms() {
-        let dir = tempfile::tempdir().unwrap();
-        let pair = rcgen::KeyPair::generate().unwrap();
-        let public = VerifyingKey::read(&write(dir.path(), "cosign.pub", &pair.public_key_pem())).unwrap();
-        let plain = write(dir.path(), "plain.pem", &pair.serialize_pem());
-        assert_eq!(SigningKey::read(&plain, "").unwrap().public(), public);
-        let encrypted = write(dir.path(), "cosign.key", &cosign_key(&pair.serialize_der(), "secret"));
-        assert_eq!(SigningKey::read(&encrypted, "secret").unwrap().public(), public);
-        for (password, expected) in [("hunter2", "wrong password"), ("", "a password is required")] {
-            let error = SigningKey::read(&encrypted, password).unwrap_err().to_string();
-            let shown = error.contains(expected) && error.contains("COSIGN_PASSWORD");
-            assert!(shown && !error.contains("hunter2"), "{error}");
-        }
-        for text in ["", "no key", &pair.public_key_pem()] {
-            let error = SigningKey::read(&write(dir.path(), "x.key", text), "").unwrap_err().to_string();
-            assert!(error.contains("x.key"), "{error}");
-        }
-        assert!(VerifyingKey::read(&plain).is_err());
-    }
-
-    #[test]
-    fn parameters_that_take_gigabytes_are_rejected() {
-        let body = |n: u64, r: u32| {
-            json!({
-                "kdf": { "name": "scrypt", "params": { "N": n, "r": r, "p": 1 }, "salt": "" },
-                "cipher": { "name": "nacl/secretbox", "nonce": "" },
-                "ciphertext": "",
-            })
-        };
-        for (n, r) in [(1 << 30, 8), (1 << 10, 1 << 20), (u64::MAX, u32::MAX), (3, 8), (0, 8)] {
-            let error = decrypt(body(n, r).to_string().as_bytes(), "").unwrap_err();
-            assert!(error.contains("limits"), "{n} {r}: {error}");
-        }
-    }
+    use crate::registry::signing_key::tests::new_key;
 
     #[test]
     fn signature_is_about_one_digest() {
-        let dir = tempfile::tempdir().unwrap();
-        let pair = rcgen::KeyPair::generate().unwrap();
-        let key = SigningKey::read(&write(dir.path(), "k", &pair.serialize_pem()), "").unwrap();
+        let key = new_key();
         let digest = sha256(b"image");
         let payload =
             format!(r#"{{"critical":{{"image":{{"docker-manifest-digest":"{digest}"}}}}}}"#).into_bytes();
-        let signature = STANDARD.encode(key.pair.sign(&key.random, &payload).unwrap());
+        let signature = STANDARD.encode(key.sign(&payload).unwrap());
         let (certificate, chain, log) = (None, String::new(), None);
         let layer = Layer { signature, certificate, chain, log, payload };
         let own = Verifier::Key(key.public());
         assert!(layer.verified(&own, &digest).is_ok());
         assert_eq!(layer.verified(&own, &sha256(b"other")), Err(Problem::OtherImage(digest.to_string())));
-        let other = rcgen::KeyPair::generate().unwrap();
-        let other = SigningKey::read(&write(dir.path(), "o", &other.serialize_pem()), "").unwrap();
-        assert_eq!(layer.verified(&Verifier::Key(other.public()), &digest), Err(Problem::OtherKey));
+        assert_eq!(layer.verified(&Verifier::Key(new_key().public()), &digest), Err(Problem::OtherKey));
         let changed = Layer { payload: [layer.payload.as_slice(), b" "].concat(), ..layer };
         assert_eq!(changed.verified(&own, &digest), Err(Problem::OtherKey));
     }

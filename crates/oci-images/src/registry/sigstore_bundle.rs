@@ -13,9 +13,14 @@ use serde_json::{Value, json};
 use super::attach::Attachment;
 use super::error::Error;
 use super::inclusion::Included;
-use super::keyless::{self, Identity, LogEntry};
-use super::signature::{MAX_CHAIN, SigningKey};
-use super::verifying_key::{Problem, Verified, Verifier, VerifyingKey};
+use super::keyless::Identity;
+use super::problem::Problem;
+use super::promise::LogEntry;
+use super::protobuf_json::{Base64, Chain, RawBytes};
+use super::signed::{MAX_CHAIN, Signed};
+use super::signing_key::SigningKey;
+use super::verifier::{Verified, Verifier};
+use super::verifying_key::VerifyingKey;
 use crate::layout::document;
 
 /// What the types of artifacts that are bundles begin with; a version follows.
@@ -25,6 +30,8 @@ const STATEMENT_TYPE: &str = "application/vnd.in-toto+json";
 /// The statement with which cosign signs an image. Others are attestations.
 const SIGN_PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
 
+/// Maximum number of signatures of an envelope. Sigstore's bundles have one.
+const MAX_SIGNATURES: usize = 10;
 /// The media type of bundles that are written here.
 const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
@@ -57,7 +64,7 @@ struct Timestamps {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SignedTimestamp {
-    signed_timestamp: String,
+    signed_timestamp: Base64,
 }
 
 #[derive(Deserialize)]
@@ -68,26 +75,15 @@ struct PublicKey {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RawBytes {
-    raw_bytes: String,
-}
-
-#[derive(Deserialize)]
-struct Chain {
-    certificates: Vec<RawBytes>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Envelope {
-    payload: String,
+    payload: Base64,
     payload_type: String,
     signatures: Vec<EnvelopeSignature>,
 }
 
 #[derive(Deserialize)]
 struct EnvelopeSignature {
-    sig: String,
+    sig: Base64,
 }
 
 /// Returns the statement with which cosign signs an image.
@@ -138,7 +134,7 @@ pub(crate) fn verify(
     let Some(Envelope { payload, payload_type, signatures }) = dsse_envelope else {
         return Some(Err(Problem::Unsupported("sigstore bundle without a DSSE envelope")));
     };
-    let Ok(payload) = STANDARD.decode(payload) else { return Some(Err(UNKNOWN)) };
+    let Some(payload) = payload.decode() else { return Some(Err(UNKNOWN)) };
     if payload_type != STATEMENT_TYPE {
         return None;
     }
@@ -149,8 +145,8 @@ pub(crate) fn verify(
     let subjects = || statement["subject"].as_array().into_iter().flatten();
     let subject = subjects().find(|subject| subject["digest"]["sha256"] == image.digest());
     let signed = authenticated(&payload_type, &payload);
-    let signatures: Vec<Vec<u8>> =
-        signatures.iter().filter_map(|EnvelopeSignature { sig }| STANDARD.decode(sig).ok()).collect();
+    let signatures = signatures.iter().take(MAX_SIGNATURES);
+    let signatures: Vec<Vec<u8>> = signatures.filter_map(|EnvelopeSignature { sig }| sig.decode()).collect();
     let outcome = match verifier {
         Verifier::Key(key) => with_key(&verification_material, key, &signed, &signatures),
         Verifier::Identity(identity) => {
@@ -197,48 +193,29 @@ fn with_identity(
         .iter()
         .chain(chain)
         .take(MAX_CHAIN)
-        .filter_map(|certificate| STANDARD.decode(&certificate.raw_bytes).ok().map(CertificateDer::from))
+        .filter_map(|certificate| certificate.raw_bytes.decode().map(CertificateDer::from))
         .collect();
     let (certificate, chain) = certificates.split_first().ok_or(Problem::KeyInsteadOfCertificate)?;
     let signature = signatures.first().ok_or(Problem::Tampered)?;
+    let signed = Signed { certificate, chain, bytes: signed, payload, signature };
     let entry = match material.tlog_entries.first() {
         // Only logs of version 1 promise to include an entry, and date it.
         Some(entry) if entry["inclusionPromise"].is_null() && !entry["inclusionProof"].is_null() => {
             let malformed = || Problem::Log("it is malformed".to_owned());
             let entry = Included::parse(entry).ok_or_else(malformed)?;
             let timestamps = material.timestamp_verification_data.signed.iter();
-            let timestamps: Vec<Vec<u8>> = timestamps
-                .map(|timestamp| STANDARD.decode(&timestamp.signed_timestamp).unwrap_or_default())
-                .collect();
-            let proof = (&entry, timestamps.as_slice());
-            return identity.verify_included(certificate, chain, signed, payload, signature, proof);
+            let timestamps: Vec<Vec<u8>> =
+                timestamps.map(|timestamp| timestamp.signed_timestamp.decode().unwrap_or_default()).collect();
+            return identity.verify_included(&signed, &entry, &timestamps);
         }
         None if !material.timestamp_verification_data.signed.is_empty() => {
             return Err(Problem::Unsupported(
                 "sigstore bundle with a signed timestamp instead of an entry of a transparency log",
             ));
         }
-        entry => entry.and_then(log_entry),
+        entry => entry.and_then(LogEntry::parse),
     };
-    identity.verify(certificate, chain, signed, payload, signature, entry.as_ref())
-}
-
-/// Parses the entry of a transparency log, whose numbers are strings.
-fn log_entry(entry: &Value) -> Option<LogEntry> {
-    let number = |value: &Value| match value {
-        // JSON of protobuf omits zeros, such as the index of the first entry of a log.
-        Value::Null => Some(0),
-        value => value.as_str().and_then(|text| text.parse().ok()).or(value.as_i64()),
-    };
-    let log = STANDARD.decode(entry["logId"]["keyId"].as_str()?).ok()?;
-    let promise = entry["inclusionPromise"]["signedEntryTimestamp"].as_str()?;
-    Some(LogEntry {
-        body: entry["canonicalizedBody"].as_str()?.to_owned(),
-        time: number(&entry["integratedTime"])?,
-        index: number(&entry["logIndex"])?,
-        log: keyless::hex(&log),
-        promise: STANDARD.decode(promise).ok()?,
-    })
+    identity.verify(&signed, entry.as_ref())
 }
 
 /// Returns the bytes that are signed: DSSE's pre-authentication encoding.
@@ -251,19 +228,14 @@ fn authenticated(payload_type: &str, payload: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::layout::sha256;
-
-    fn key() -> SigningKey {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), rcgen::KeyPair::generate().unwrap().serialize_pem()).unwrap();
-        SigningKey::read(file.path(), "").unwrap()
-    }
+    use crate::registry::signing_key::tests::new_key;
 
     #[test]
     fn logs_and_timestamps_that_cannot_be_verified_are_named() {
         let root = rcgen::generate_simple_self_signed(Vec::new()).unwrap();
         let identity = Identity::new("a@example.com", "https://b.example.com", Vec::new(), Vec::new());
         let image = sha256(b"image");
-        let signed = attachment(&signature_of(&image).unwrap(), &key()).unwrap().bytes;
+        let signed = attachment(&signature_of(&image).unwrap(), &new_key()).unwrap().bytes;
         let problem = |entries: Value, timestamps: Value| {
             let mut bundle: Value = serde_json::from_slice(&signed).unwrap();
             bundle["verificationMaterial"] = json!({
@@ -297,23 +269,8 @@ mod tests {
     }
 
     #[test]
-    fn first_entry_of_a_log_has_no_index() {
-        let mut entry = json!({
-            "logId": { "keyId": "bG9n" },
-            "integratedTime": "1780000000",
-            "inclusionPromise": { "signedEntryTimestamp": "MAA=" },
-            "canonicalizedBody": "e30=",
-        });
-        assert_eq!(log_entry(&entry).map(|entry| (entry.index, entry.time)), Some((0, 1_780_000_000)));
-        entry["logIndex"] = json!("7");
-        assert_eq!(log_entry(&entry).map(|entry| entry.index), Some(7));
-        entry["logIndex"] = json!("seven");
-        assert_eq!(log_entry(&entry), None);
-    }
-
-    #[test]
     fn bundle_is_verified_for_its_image_and_key() {
-        let (alice, bob) = (key(), key());
+        let (alice, bob) = (new_key(), new_key());
         let (image, other) = (sha256(b"image"), sha256(b"other"));
         let bundle = |statement: &[u8]| -> Value {
             serde_json::from_slice(&attachment(statement, &alice).unwrap().bytes).unwrap()
@@ -326,6 +283,16 @@ mod tests {
         assert_eq!(outcome(&signed, &alice, &image), Some(Ok(())));
         assert_eq!(outcome(&signed, &bob, &image), Some(Err(Problem::OtherKey)));
         assert_eq!(outcome(&signed, &alice, &other), Some(Err(Problem::OtherImage(image.to_string()))));
+        // Each signature costs a digest of all that is signed.
+        let with_own_at = |place: usize| {
+            let mut many = signed.clone();
+            let mut signatures = vec![json!({ "sig": "AAAA" }); place];
+            signatures.push(signed["dsseEnvelope"]["signatures"][0].clone());
+            many["dsseEnvelope"]["signatures"] = signatures.into();
+            many
+        };
+        assert_eq!(outcome(&with_own_at(MAX_SIGNATURES - 1), &alice, &image), Some(Ok(())));
+        assert_eq!(outcome(&with_own_at(MAX_SIGNATURES), &alice, &image), Some(Err(Problem::Tampered)));
         let attestation = json!({ "predicateType": "https://slsa.dev/provenance/v1" }).to_string();
         assert_eq!(outcome(&bundle(attestation.as_bytes()), &alice, &image), None);
         let mut tampered = signed.clone();
