@@ -265,15 +265,7 @@ impl Collector<'_> {
             {
                 let name = &name.with_context(|| format!("{reference} has no name in a registry"))?;
                 let whole = WholeImage { name, rename, has_program };
-                return self.add_part(
-                    reference,
-                    selection,
-                    Some(whole),
-                    packages,
-                    found,
-                    scratch,
-                    problems,
-                );
+                return self.add_part(reference, selection, Some(&whole), packages, found, scratch, problems);
             }
         } else if !selection.is_everything() && !Path::new(reference).join("manifests").is_dir() {
             return self.add_part(reference, selection, None, packages, found, scratch, problems);
@@ -293,7 +285,7 @@ impl Collector<'_> {
         &self,
         reference: &str,
         selection: &Selection,
-        whole: Option<WholeImage<'_>>,
+        whole: Option<&WholeImage<'_>>,
         packages: &FoundPackages,
         found: &mut Found,
         scratch: &mut Vec<TempDir>,
@@ -304,7 +296,7 @@ impl Collector<'_> {
         let part = part.with_context(|| format!("failed to select a part of {reference}"))?;
         let Some(part) = part else { return Ok(true) };
         let catalog = self.read(&part.display().to_string())?;
-        if let Some(WholeImage { name, rename, has_program }) = whole {
+        if let Some(&WholeImage { name, rename, has_program }) = whole {
             let built = part::image_of(&part, name, has_program, directory.path())?;
             let content = Content::from_image(&built.image, true)?;
             let reason = "the pruned catalog".to_owned();
