@@ -2,6 +2,8 @@
 
 use semver::Version;
 
+use super::adopt_version::parse as version;
+
 /// The annotations of the existing bundle.
 const ANNOTATIONS: &str = "bundle/metadata/annotations.yaml";
 /// What precedes the name of a package's fields in `annotations.yaml`.
@@ -105,10 +107,6 @@ fn only_base(files: &[String]) -> Option<String> {
     });
     let base = bases.next()?;
     bases.next().is_none().then(|| base.to_owned())
-}
-
-fn version(text: &str) -> Option<Version> {
-    Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
 }
 
 fn yaml(text: &str, keys: &[&str]) -> Option<String> {
@@ -242,6 +240,20 @@ mod tests {
                 ["a", "2.0.0", "", ""],
             ),
             (&[("pom.xml", "<project/>")], None, ["", "", "", ""]),
+            (
+                &[(
+                    "pom.xml",
+                    "<project><artifactId>lake-operator</artifactId><version>1.4.0-SNAPSHOT</version></project>",
+                )],
+                None,
+                ["lake-operator", "1.4.0", "", ""],
+            ),
+            (
+                &[("build.gradle", "version '1.4.0-SNAPSHOT'\n"), ("settings.gradle", "")],
+                None,
+                ["", "1.4.0", "", ""],
+            ),
+            (&[("Chart.yaml", "name: lake\nversion: 1.4.0+abc\n")], Some("."), ["lake", "1.4.0", "", ""]),
             (&[("c/Chart.yaml", "name: lake\nversion: 0.3.0\n")], Some("c"), ["lake", "0.3.0", "", ""]),
             (
                 &[("Cargo.toml", "[package]\nname = \"lake\"\nversion = \"0.4.0\"\n")],

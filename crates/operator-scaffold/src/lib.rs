@@ -14,6 +14,7 @@ struct Readme;
 
 pub mod adopt;
 mod adopt_metadata;
+mod adopt_version;
 mod error;
 mod files;
 mod kubebuilder;
