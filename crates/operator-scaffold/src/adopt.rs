@@ -12,8 +12,9 @@ use super::error::Error;
 use super::templates::{self, Template};
 use super::{names, plugins, project};
 
-pub use super::adopt_metadata::Metadata;
-use super::adopt_metadata::join;
+use super::adopt_metadata::{CSV_SUFFIX, DEFAULT_CHANNEL, join};
+pub use super::adopt_metadata::{ExistingBundle, Metadata};
+use super::{adopt_bundle, adopt_version};
 
 /// The Makefile that packages the operator.
 pub const MAKEFILE: &str = "Makefile.bundle";
@@ -140,9 +141,12 @@ impl Found {
 #[must_use]
 pub fn matters(name: &str) -> bool {
     is_yaml(name)
+        || name.starts_with("Makefile.")
+        || name.ends_with(".mk")
         || [
             "Cargo.toml",
             "Makefile",
+            "VERSION",
             "build.gradle",
             "build.gradle.kts",
             "gradle.properties",
@@ -193,6 +197,37 @@ fn word(path: &str) -> String {
     format!("'{}'", path.replace('\'', "'\\''")).replace('$', "$$").replace('#', "\\#")
 }
 
+/// Returns what to know about packaging an operator under a name, a line each: what was guessed, and how the new bundle differs
+/// from the existing one.
+#[must_use]
+pub fn notes(found: &Found, name: &str) -> Vec<String> {
+    let mut notes = found.metadata.notes.clone();
+    let Some(bundle) = &found.metadata.bundle else { return notes };
+    if let Some(package) = bundle.package.as_deref().filter(|package| *package != name) {
+        notes.push(format!(
+            "the package of the existing bundle is {package}, and that of the new one is {name}"
+        ));
+    }
+    if let Some((_, csv, _)) = &bundle.csv
+        && !csv.is_empty()
+        && !csv.starts_with(&format!("{name}."))
+    {
+        notes.push(format!(
+            "the existing ClusterServiceVersion is named {csv}, and the new one begins with {name}.v"
+        ));
+    }
+    if bundle.directory == adopt_bundle::DIRECTORY {
+        let csv = format!("{}/manifests/{name}{CSV_SUFFIX}", bundle.directory);
+        let annotations = format!("{}/metadata/annotations.yaml", bundle.directory);
+        let csv = bundle.csv.iter().map(|(path, ..)| (path, csv.clone()));
+        for (path, new) in csv.chain([(&bundle.annotations, annotations)]).filter(|(path, new)| *path != new)
+        {
+            notes.push(format!("rename {path} to {new} first, because `make bundle` writes that file"));
+        }
+    }
+    notes
+}
+
 /// Returns the new files, by their paths: the Makefile and, if there is none, `PROJECT`.
 ///
 /// # Errors
@@ -201,12 +236,15 @@ pub fn files(found: &Found, name: &str) -> Result<BTreeMap<String, String>, Erro
     names::package(name)?;
     let source = found.source()?;
     let metadata = &found.metadata;
-    let channels = metadata.channels.as_deref().unwrap_or("alpha");
+    let channels = metadata.channels.as_deref().unwrap_or(DEFAULT_CHANNEL);
     let view = View {
         name,
-        version: metadata.version.as_ref().map_or_else(|| "0.0.1".to_owned(), ToString::to_string),
+        version: metadata
+            .version
+            .as_ref()
+            .map_or_else(|| adopt_version::DEFAULT.to_owned(), ToString::to_string),
         channels,
-        default_channel: metadata.default_channel.as_deref().unwrap_or("alpha"),
+        default_channel: metadata.default_channel.as_deref().unwrap_or(DEFAULT_CHANNEL),
         command: match &source {
             Source::Kustomize(directory) => Some(format!("kubectl kustomize {}", word(directory))),
             Source::Chart(chart) => {

@@ -2,6 +2,9 @@
 
 use semver::Version;
 
+/// The version of an operator whose files state none.
+pub(crate) const DEFAULT: &str = "0.0.1";
+
 /// Parses a version as one that names a bundle. Build metadata and `-SNAPSHOT` are dropped, because the name of a
 /// `ClusterServiceVersion` must not contain `+` or capitals; prereleases become lowercase, and `1.4` becomes `1.4.0`.
 pub(crate) fn parse(text: &str) -> Option<Version> {
@@ -12,6 +15,60 @@ pub(crate) fn parse(text: &str) -> Option<Version> {
     let (numbers, prerelease) = text.split_at(text.find('-').unwrap_or(text.len()));
     let lacking = 2usize.checked_sub(numbers.matches('.').count())?;
     Version::parse(&format!("{numbers}{}{prerelease}", ".0".repeat(lacking))).ok()
+}
+
+/// A version as a file of the operator states it.
+pub(crate) struct Stated {
+    /// The value.
+    pub text: String,
+    /// The file.
+    pub place: String,
+}
+
+/// Decides the version, and returns it with a line that says where it is from, unless a file states just that. It is the first
+/// valid one that the build has `declared`, or the highest of the `existing` base and bundle if that is higher. A base of 0.0.0
+/// is a placeholder.
+pub(crate) fn decide(declared: &[Stated], existing: &[Stated]) -> (Option<Version>, Option<String>) {
+    let valid = |stated: &Stated| parse(&stated.text);
+    let first = declared.iter().find_map(|stated| Some((valid(stated)?, stated)));
+    let highest = existing
+        .iter()
+        .filter_map(|stated| Some((valid(stated)?, stated)))
+        .filter(|(version, _)| *version != Version::new(0, 0, 0))
+        .max_by(|(one, _), (other, _)| one.cmp(other));
+    let lower = match (&first, &highest) {
+        (Some((declared, stated)), Some((existing, _))) if declared < existing => Some(*stated),
+        _ => None,
+    };
+    let before = first.as_ref().map_or(declared.len(), |(_, chosen)| {
+        declared.iter().position(|stated| std::ptr::eq(stated, *chosen)).unwrap_or_default()
+    });
+    let invalid = declared[..before].first();
+    let why = match (lower, invalid) {
+        (Some(lower), _) => format!("because `{}` in {} is lower", lower.text, lower.place),
+        (None, Some(invalid)) => {
+            format!("because `{}` in {} is not a semantic version", invalid.text, invalid.place)
+        }
+        (None, None) => String::new(),
+    };
+    let chosen = if lower.is_some() || first.is_none() { highest } else { first };
+    let Some((version, stated)) = chosen else {
+        let why = if why.is_empty() {
+            "because no version was found in the Makefile, the build files, a base ClusterServiceVersion or a bundle"
+        } else {
+            &why
+        };
+        return (None, Some(format!("VERSION is {DEFAULT} {why}")));
+    };
+    let text = stated.text.trim();
+    let is_same = text.strip_prefix('v').unwrap_or(text) == version.to_string();
+    let note = match (is_same, why.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some(format!("VERSION is {version}, from {}, {why}", stated.place)),
+        (false, true) => Some(format!("VERSION is {version}, from `{text}` in {}", stated.place)),
+        (false, false) => Some(format!("VERSION is {version}, from `{text}` in {}, {why}", stated.place)),
+    };
+    (Some(version), note)
 }
 
 #[cfg(test)]

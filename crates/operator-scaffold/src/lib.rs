@@ -13,6 +13,7 @@
 struct Readme;
 
 pub mod adopt;
+mod adopt_bundle;
 mod adopt_metadata;
 mod adopt_version;
 mod error;

@@ -12,7 +12,8 @@ use crate::cli::commands::generate::new_base;
 use crate::cli::exit::Exit;
 use crate::cli::lock::lock;
 use crate::cli::scaffold::directory_name;
-use crate::terminal::messages;
+use crate::terminal::{NOTE, messages};
+use kube_yaml::text::printable;
 use olm_model::disk::walk::{Kind, Options};
 use olm_model::disk::{Directory, WalkError};
 use olm_model::read::Unreadable;
@@ -32,10 +33,9 @@ const BASES: &str = "config/manifests/bases";
 
 pub(crate) fn run(directory: &Path, name: Option<&str>) -> Result<Exit> {
     let found = detect(directory)?;
-    let name = match name.map(str::to_owned).or_else(|| found.metadata.name.clone()) {
-        Some(name) => name,
-        None => directory_name(directory)?,
-    };
+    let stated = name.map(str::to_owned).or_else(|| found.metadata.name.clone());
+    let is_guessed = stated.is_none();
+    let name = stated.map_or_else(|| directory_name(directory), Ok)?;
     let files = adopt::files(&found, &name).map_err(|error| match &error {
         Error::NoOperator { .. } | Error::SeveralOperators { .. } => {
             anyhow::Error::new(error).context(directory.display().to_string())
@@ -67,6 +67,16 @@ pub(crate) fn run(directory: &Path, name: Option<&str>) -> Result<Exit> {
     let mut err = messages();
     for path in tree.keys() {
         writeln!(err, "{:>9} {}", "write", directory.join(path).display())?;
+    }
+    if is_guessed {
+        writeln!(
+            err,
+            "{NOTE} the package is {}, the name of the directory, because no file states one",
+            printable(&name)
+        )?;
+    }
+    for note in adopt::notes(&found, &name) {
+        writeln!(err, "{NOTE} {}", printable(&note))?;
     }
     writeln!(err, "next: make -C {} -f {} bundle", directory.display(), adopt::MAKEFILE)?;
     Ok(Exit::Success)
