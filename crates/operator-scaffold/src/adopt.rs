@@ -228,6 +228,25 @@ pub fn notes(found: &Found, name: &str) -> Vec<String> {
     notes
 }
 
+/// Fails if there are bases and none is of the package: the generator would not find it, and make a new one without its texts.
+fn check_bases(bases: &[(String, String)], name: &str) -> Result<(), Error> {
+    let file_name = |path: &str| {
+        let file = path.rsplit('/').next().unwrap_or_default();
+        file.strip_suffix(CSV_SUFFIX).unwrap_or(file).to_owned()
+    };
+    let is_own = |(path, csv): &(String, String)| {
+        file_name(path) == name && (csv.is_empty() || csv.starts_with(&format!("{name}.")))
+    };
+    match bases.first() {
+        Some((path, csv)) if !bases.iter().any(is_own) => {
+            let csv = if csv.is_empty() { file_name(path) } else { csv.clone() };
+            let other = csv.split_once(".v").map_or(csv.as_str(), |(package, _)| package).to_owned();
+            Err(Error::OtherBase { path: path.clone(), csv, package: name.to_owned(), other })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the new files, by their paths: the Makefile and, if there is none, `PROJECT`.
 ///
 /// # Errors
@@ -235,6 +254,7 @@ pub fn notes(found: &Found, name: &str) -> Vec<String> {
 pub fn files(found: &Found, name: &str) -> Result<BTreeMap<String, String>, Error> {
     names::package(name)?;
     let source = found.source()?;
+    check_bases(&found.metadata.bases, name)?;
     let metadata = &found.metadata;
     let channels = metadata.channels.as_deref().unwrap_or(DEFAULT_CHANNEL);
     let view = View {
@@ -358,5 +378,18 @@ mod tests {
                 .contains(&format!("helm template {release} . --include-crds --namespace {name}\n"))
         );
         assert!(super::files(&found(&["Chart.yaml"]), &"a".repeat(64)).is_err());
+    }
+
+    #[test]
+    fn base_of_another_package_is_rejected() {
+        let mut found = found(&["config/default/kustomization.yaml"]);
+        let path = "config/manifests/bases/lake-operator.clusterserviceversion.yaml";
+        found.metadata.bases = vec![(path.to_owned(), "lake-operator.v0.0.0".to_owned())];
+        assert!(files(&found, "lake-operator").is_ok());
+        let error = files(&found, "lake").unwrap_err().to_string();
+        insta::assert_snapshot!(error);
+        // The name in the file counts, too.
+        found.metadata.bases[0].0 = path.replace("lake-operator", "lake");
+        assert!(matches!(files(&found, "lake"), Err(Error::OtherBase { .. })));
     }
 }
