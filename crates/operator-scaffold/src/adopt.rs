@@ -64,14 +64,16 @@ impl Found {
         })
     }
 
-    /// Returns the chart that is nearest to the top.
-    #[must_use]
-    pub fn chart(&self) -> Option<&str> {
+    /// Returns the charts that are nearest to the top.
+    fn charts(&self) -> Vec<&str> {
+        let depth = |directory: &str| if directory == "." { 0 } else { 1 + directory.matches('/').count() };
         let charts = self.files.iter().filter_map(|file| match file.as_str() {
             "Chart.yaml" => Some("."),
             file => file.strip_suffix("/Chart.yaml"),
         });
-        charts.min_by_key(|directory| (*directory != ".", directory.matches('/').count(), directory.len()))
+        let charts: Vec<&str> = charts.collect();
+        let nearest = charts.iter().map(|chart| depth(chart)).min();
+        charts.into_iter().filter(|chart| Some(depth(chart)) == nearest).collect()
     }
 
     /// Returns the kustomizations of the variants of an operator, or of several operators: `config/VARIANT/default`. If the
@@ -118,8 +120,10 @@ impl Found {
         if let [variant] = variants.as_slice() {
             return Ok(Source::Kustomize(variant.clone()));
         }
-        if let Some(chart) = self.chart() {
-            return Ok(Source::Chart(chart.to_owned()));
+        match self.charts().as_slice() {
+            [] => {}
+            [chart] => return Ok(Source::Chart((*chart).to_owned())),
+            charts => return Err(Error::SeveralCharts { charts: charts.join(", ") }),
         }
         if self.has("pom.xml") {
             return Ok(Source::Directory("target/kubernetes".to_owned()));
@@ -333,6 +337,11 @@ mod tests {
                 "charts/op/crds",
             ),
             (
+                &["Chart.yaml", "charts/a/Chart.yaml", "charts/b/Chart.yaml"],
+                Source::Chart(".".into()),
+                "config/crd/bases",
+            ),
+            (
                 &["pom.xml", "src/main/resources/a.yaml"],
                 Source::Directory("target/kubernetes".into()),
                 "target/kubernetes",
@@ -362,6 +371,11 @@ mod tests {
             assert_eq!(crds(&found, &source), crds_in);
         }
         assert!(found(&["Cargo.toml", "src/a.yaml"]).source().is_err());
+        let error = found(&["charts/crds/Chart.yaml", "charts/lake/Chart.yaml", "x/y/z/Chart.yaml"])
+            .source()
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("found several Helm charts: charts/crds, charts/lake; set --from"), "{error}");
         let several =
             found(&["config/a/default/kustomization.yaml", "config/b/x/default/kustomization.yaml"]);
         let error = several.source().unwrap_err().to_string();

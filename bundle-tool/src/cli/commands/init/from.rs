@@ -19,7 +19,7 @@ use olm_model::disk::{Directory, WalkError};
 use olm_model::read::Unreadable;
 use operator_scaffold::Error;
 use operator_scaffold::adopt;
-use operator_scaffold::adopt::{Found, Metadata};
+use operator_scaffold::adopt::{Found, Metadata, Source};
 
 /// How deep, and how many entries of, an operator's directory are looked at.
 const MAX_DEPTH: usize = 6;
@@ -37,9 +37,11 @@ pub(crate) fn run(directory: &Path, name: Option<&str>) -> Result<Exit> {
     let is_guessed = stated.is_none();
     let name = stated.map_or_else(|| directory_name(directory), Ok)?;
     let files = adopt::files(&found, &name).map_err(|error| match &error {
-        Error::NoOperator { .. } | Error::SeveralOperators { .. } => {
-            anyhow::Error::new(error).context(directory.display().to_string())
-        }
+        Error::NoOperator { .. }
+        | Error::SeveralOperators { .. }
+        | Error::SeveralCharts { .. }
+        | Error::OtherKustomizations { .. }
+        | Error::OtherBase { .. } => anyhow::Error::new(error).context(directory.display().to_string()),
         Error::Name { .. } => anyhow::Error::new(error).context("pass --project-name"),
         _ => error.into(),
     })?;
@@ -119,7 +121,13 @@ fn detect(directory: &Path) -> Result<Found> {
             _ => {}
         }
     }
-    found.metadata = Metadata::read(&found.files, found.chart(), |path| {
+    // The chart of an operand says nothing about the operator.
+    let source = found.source().ok();
+    let chart = match &source {
+        Some(Source::Chart(chart)) => Some(chart.as_str()),
+        _ => None,
+    };
+    found.metadata = Metadata::read(&found.files, chart, |path| {
         let bytes = opened
             .read(path, MAX_FILE_SIZE)
             .with_context(|| format!("failed to read {}", directory.join(path).display()))?;
