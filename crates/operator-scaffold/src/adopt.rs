@@ -29,6 +29,12 @@ pub(crate) const MANIFEST_DIRECTORIES: &[&str] =
 const CRD_DIRECTORIES: &[&str] =
     &["config/crd/bases", "config/crd", "crds", "deploy/crds", "crd", "manifests/crds"];
 
+/// The names of the file of a kustomization.
+const KUSTOMIZATIONS: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// How many kustomizations an error lists.
+const MAX_LISTED: usize = 10;
+
 /// The maximum length of the name of a Helm release.
 const MAX_RELEASE_NAME: usize = 53;
 
@@ -76,17 +82,21 @@ impl Found {
         charts.into_iter().filter(|chart| Some(depth(chart)) == nearest).collect()
     }
 
+    /// Returns the directories of the kustomizations.
+    fn kustomizations(&self) -> Vec<&str> {
+        let directory = |file: &'_ str| -> Option<usize> {
+            let name = KUSTOMIZATIONS.iter().find(|name| file.ends_with(*name))?;
+            let end = file.len() - name.len();
+            (end == 0 || file[..end].ends_with('/')).then_some(end)
+        };
+        let directories = self.files.iter().filter_map(|file| Some(&file[..directory(file)?]));
+        directories.map(|directory| directory.strip_suffix('/').unwrap_or(".")).collect()
+    }
+
     /// Returns the kustomizations of the variants of an operator, or of several operators: `config/VARIANT/default`. If the
     /// directory is that of a variant, it is `default` or the directory itself.
     fn variants(&self) -> Vec<String> {
-        let kustomizations: Vec<&str> = self
-            .files
-            .iter()
-            .filter_map(|file| {
-                ["kustomization.yaml", "kustomization.yml"].iter().find_map(|name| file.strip_suffix(name))
-            })
-            .map(|directory| directory.strip_suffix('/').unwrap_or("."))
-            .collect();
+        let kustomizations = self.kustomizations();
         for own in ["default", "."] {
             if kustomizations.contains(&own) {
                 return vec![own.to_owned()];
@@ -109,11 +119,10 @@ impl Found {
     /// # Errors
     /// Nothing is known of an operator here, or of several.
     pub fn source(&self) -> Result<Source, Error> {
-        if let Some(directory) = MANIFEST_DIRECTORIES.iter().find(|directory| {
-            ["kustomization.yaml", "kustomization.yml"]
-                .iter()
-                .any(|name| self.has(&format!("{directory}/{name}")))
-        }) {
+        let kustomizations = self.kustomizations();
+        if let Some(directory) =
+            MANIFEST_DIRECTORIES.iter().find(|directory| kustomizations.contains(directory))
+        {
             return Ok(Source::Kustomize((*directory).to_owned()));
         }
         let variants = self.variants();
@@ -136,6 +145,14 @@ impl Found {
             None if !variants.is_empty() => {
                 Err(Error::SeveralOperators { kustomizations: variants.join(", ") })
             }
+            None if !kustomizations.is_empty() => {
+                let mut listed = kustomizations[..kustomizations.len().min(MAX_LISTED)].join(", ");
+                if let Some(more) = kustomizations.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
+                    listed = format!("{listed} and {more} more");
+                }
+                let directories = MANIFEST_DIRECTORIES.join(", ");
+                Err(Error::OtherKustomizations { directories, kustomizations: listed })
+            }
             None => Err(Error::NoOperator { directories: MANIFEST_DIRECTORIES.join(", ") }),
         }
     }
@@ -149,6 +166,7 @@ pub fn matters(name: &str) -> bool {
         || name.ends_with(".mk")
         || [
             "Cargo.toml",
+            "Kustomization",
             "Makefile",
             "VERSION",
             "build.gradle",
@@ -376,6 +394,13 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("found several Helm charts: charts/crds, charts/lake; set --from"), "{error}");
+        let kustomization = found(&["config/default/Kustomization", "config/default/all.yaml"]);
+        assert_eq!(kustomization.source().unwrap(), Source::Kustomize("config/default".into()));
+        assert!(matters("Kustomization"));
+        let mut others: Vec<String> = (0..12).map(|n| format!("a/{n:02}/kustomization.yaml")).collect();
+        others.push("b/xkustomization.yaml".to_owned());
+        let error = Found { files: others, ..Found::default() }.source().unwrap_err().to_string();
+        insta::assert_snapshot!(error);
         let several =
             found(&["config/a/default/kustomization.yaml", "config/b/x/default/kustomization.yaml"]);
         let error = several.source().unwrap_err().to_string();
