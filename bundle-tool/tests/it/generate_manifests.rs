@@ -247,8 +247,8 @@ fn submission_keeps_existing_mappings_and_checks_names() {
     assert!(said.contains("warning: reviewers in ci.yaml is empty"), "{said}");
     assert_eq!(project.read(ci), text);
 
-    let arguments = ["submission", "hub", "--catalogs", "v4.19, v4.18,", "--reviewers", "ada, bob,,ada"];
-    project.run_at(NOW, &arguments).success();
+    let lists = ["--catalogs", "v4.19, v4.18,", "--reviewers", "ada, bob,,ada"];
+    project.run_at(NOW, &[&["submission", "hub", "--overwrite"][..], &lists].concat()).success();
     let text = project.read(ci);
     assert!(text.contains("template_name: b.yaml # ours\n"), "{text}");
     assert!(text.contains("v4.18") && text.contains("v4.19") && !text.contains("basic.yaml"), "{text}");

@@ -224,6 +224,9 @@ pub fn submission(
 const BASIC: &str = "olm.template.basic";
 const SEMVER: &str = "olm.semver";
 
+/// The name of a catalog template, and its type.
+type Template = (String, String);
+
 /// Adds catalogs to the `existing` catalog mapping, and returns it with the names and the types of the templates that render the
 /// catalogs. A catalog that is mapped keeps its template; another one joins the only template, or the one with the default name;
 /// if there is none, a new one is added. Only if `is_explicit`, the template must be of the type.
@@ -232,7 +235,7 @@ fn map_catalogs(
     names: &[String],
     by_version: bool,
     is_explicit: bool,
-) -> Result<(Vec<Json>, Vec<(String, String)>), SubmissionError> {
+) -> Result<(Vec<Json>, Vec<Template>), SubmissionError> {
     let (default, schema) = if by_version { ("semver.yaml", SEMVER) } else { ("basic.yaml", BASIC) };
     let mut mapping = match existing {
         Json::Null => Vec::new(),
@@ -250,7 +253,7 @@ fn map_catalogs(
             return Err(SubmissionError::Ci("fbc.catalog_mapping"));
         }
     }
-    let mut used: Vec<(String, String)> = Vec::new();
+    let mut used: Vec<Template> = Vec::new();
     for name in names {
         let fits = |entry: &Json| !is_explicit || string_at(entry, &["type"]) == schema;
         let has =

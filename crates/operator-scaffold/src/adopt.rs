@@ -163,7 +163,7 @@ impl Found {
 pub fn matters(name: &str) -> bool {
     is_yaml(name)
         || name.starts_with("Makefile.")
-        || name.ends_with(".mk")
+        || name.rsplit_once('.').is_some_and(|(_, extension)| extension == "mk")
         || [
             "Cargo.toml",
             "Kustomization",
