@@ -232,6 +232,43 @@ fn a_bundle_becomes_a_submission() {
 }
 
 #[test]
+fn submission_keeps_existing_mappings_and_checks_names() {
+    let project = lake();
+    project.run_at(NOW, &["manifests"]).success();
+    let bundle = ["bundle", "--input-dir", "deploy", "--version", "0.1.0", "--channels", "stable"];
+    project.run_at(NOW, &bundle).success();
+    let ci = "hub/operators/lake-operator/ci.yaml";
+    fs::create_dir_all(project.path("hub/operators/lake-operator")).unwrap();
+    let text = "fbc:\n  enabled: true\n  catalog_mapping:\n    - template_name: b.yaml # ours\n      catalog_names: [v4.18]\n      \
+                type: olm.template.basic\nreviewers: []\n";
+    project.write(ci, text);
+    let said = stderr(&project.run_at(NOW, &["submission", "hub"]).success());
+    assert!(said.contains("warning: ci.yaml enables file-based catalogs, so without"), "{said}");
+    assert!(said.contains("warning: reviewers in ci.yaml is empty"), "{said}");
+    assert_eq!(project.read(ci), text);
+
+    let lists = ["--catalogs", "v4.19, v4.18,", "--reviewers", "ada, bob,,ada"];
+    project.run_at(NOW, &[&["submission", "hub", "--overwrite"][..], &lists].concat()).success();
+    let text = project.read(ci);
+    assert!(text.contains("template_name: b.yaml # ours\n"), "{text}");
+    assert!(text.contains("v4.18") && text.contains("v4.19") && !text.contains("basic.yaml"), "{text}");
+    assert!(text.contains("ada") && text.contains("bob") && !text.contains("' "), "{text}");
+    let release = project.read("hub/operators/lake-operator/0.1.0/release-config.yaml");
+    assert!(release.contains("template_name: b.yaml\n"), "{release}");
+    assert!(project.path("hub/operators/lake-operator/catalog-templates/b.yaml").is_file());
+
+    for (option, value, message) in [
+        ("--reviewers", "@ada", "invalid reviewer `@ada`: expected a GitHub user name"),
+        ("--reviewers", "Not A User", "invalid reviewer `Not A User`"),
+        ("--catalogs", "a b", "invalid catalog `a b`"),
+        ("--catalogs", ",", "the list has no catalog"),
+    ] {
+        let error = stderr(&project.run_at(NOW, &["submission", "hub", option, value]).code(2));
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
 fn missing_crds_are_reported_with_where_they_were_looked_for() {
     let project = lake();
     project.write("empty/readme.txt", "");

@@ -958,6 +958,26 @@ fn existing_operators_are_packaged_without_changing_them() {
 }
 
 #[test]
+fn init_from_says_what_it_guesses() {
+    let directory = Directory::new();
+    directory.write("deploy/a.yaml", LAKE_DEPLOYMENT);
+    directory.write("PROJECT", "version: \"3\"\nprojectName: lake-operator\n");
+    directory.write("Makefile", "VERSION ?= 3.1\n");
+    let annotations = "annotations:\n  operators.operatorframework.io.bundle.package.v1: lake-operator\n";
+    directory.write("bundle/metadata/annotations.yaml", annotations);
+    let csv = "kind: ClusterServiceVersion\nmetadata: {name: lake-operator.v1.2.3}\nspec: {version: 1.2.3}\n";
+    directory.write("bundle/manifests/csv.yaml", csv);
+    let said = directory.run(0, &["init", "--from", "."]);
+    for line in [
+        "note: VERSION is 3.1.0, from `3.1` in Makefile\n",
+        "note: CHANNELS is alpha because no channels were found in the Makefile or a bundle\n",
+        "note: rename bundle/manifests/csv.yaml to bundle/manifests/lake-operator.clusterserviceversion.yaml first, ",
+    ] {
+        assert!(said.contains(line), "{line:?} is not in {said}");
+    }
+}
+
+#[test]
 fn bad_input_of_init_from_changes_nothing() {
     let directory = Directory::new();
     directory.write("src/main.go", "package main\n");

@@ -25,10 +25,12 @@ pub enum Publishing {
     },
     /// As file-based catalogs, rendered from a template.
     Catalogs {
-        /// The catalogs, such as `v4.20`. They replace those in an existing `ci.yaml`.
+        /// The catalogs, such as `v4.20`. They are added to those in an existing `ci.yaml`.
         names: Vec<String>,
         /// Whether the template is `olm.semver` or `olm.template.basic`.
         by_version: bool,
+        /// Whether this excludes templates of another type in an existing `ci.yaml`.
+        explicit: bool,
     },
 }
 
@@ -45,6 +47,30 @@ pub enum SubmissionError {
     /// The version is not valid, and so not the name of a directory.
     #[error("invalid spec.version `{0}`: expected a semantic version such as 1.2.3")]
     Version(String),
+    /// A field of an existing `ci.yaml` has another type, so it cannot be changed.
+    #[error("invalid {0} in ci.yaml: see `bundle-tool explain community-ci-invalid`")]
+    Ci(&'static str),
+    /// A catalog is rendered from a template of another type.
+    #[error(
+        "catalog `{catalog}` is rendered from {template}, which is of another type than --update-graph requires; change \
+         fbc.catalog_mapping in ci.yaml first, or omit --update-graph"
+    )]
+    OtherTemplate {
+        /// The catalog.
+        catalog: String,
+        /// The template.
+        template: String,
+    },
+    /// A new catalog could be rendered from several templates.
+    #[error(
+        "catalog `{catalog}` could be rendered from {templates}; add it to one of them in fbc.catalog_mapping of ci.yaml"
+    )]
+    SeveralTemplates {
+        /// The catalog.
+        catalog: String,
+        /// The templates.
+        templates: String,
+    },
     /// A channel cannot be published by a semver template.
     #[error("channel `{0}` cannot be published by a semver template, which has candidate, fast and stable")]
     Channel(String),
@@ -62,8 +88,10 @@ pub struct Submission {
     pub ci: Json,
     /// The contents of `VERSION/release-config.yaml`, if there is to be one.
     pub release: Option<Json>,
-    /// The path and the contents of the catalog template that must exist, if one is used.
-    pub template: Option<(String, Json)>,
+    /// The paths of the catalog templates that must exist, and their contents if they do not.
+    pub templates: Vec<(String, Json)>,
+    /// What is likely to be a mistake, a line each.
+    pub warnings: Vec<String>,
 }
 
 impl Submission {
@@ -100,53 +128,70 @@ pub fn submission(
     if !reviewers.is_empty() {
         wanted.insert("reviewers".to_owned(), json!(reviewers));
     }
+    let fbc = ci.and_then(|ci| ci.get("fbc"));
+    let has_catalogs = fbc.and_then(|fbc| fbc.get("enabled")).and_then(Json::as_bool) == Some(true);
+    let mut warnings = Vec::new();
     let mut explicit = json!({});
     let mut release = None;
-    let mut template = None;
+    let mut templates = Vec::new();
+    let mut mapping = None;
     match publishing {
         Publishing::Bundles { by_version, explicit: is_explicit } => {
             let mode = if *by_version { "semver-mode" } else { "replaces-mode" };
-            wanted.insert("updateGraph".to_owned(), mode.into());
+            // It has no effect on file-based catalogs.
+            if *is_explicit || !has_catalogs {
+                wanted.insert("updateGraph".to_owned(), mode.into());
+            }
             if *is_explicit {
                 explicit = json!({"updateGraph": mode});
             }
+            if has_catalogs {
+                warnings.push(
+                    "ci.yaml enables file-based catalogs, so without release-config.yaml this version is not added to \
+                     a catalog; pass --catalogs"
+                        .to_owned(),
+                );
+            }
         }
-        Publishing::Catalogs { names, by_version } => {
-            let (file, schema) = if *by_version {
-                ("semver.yaml", "olm.semver")
-            } else {
-                ("basic.yaml", "olm.template.basic")
-            };
-            let mapping = json!([{"template_name": file, "catalog_names": names, "type": schema}]);
-            explicit = json!({"fbc": {"enabled": true, "catalog_mapping": mapping}});
+        Publishing::Catalogs { names, by_version, explicit: is_explicit } => {
+            let existing = fbc.and_then(|fbc| fbc.get("catalog_mapping")).unwrap_or(&Json::Null);
+            let (all, used) = map_catalogs(existing, names, *by_version, *is_explicit)?;
+            let all = Json::from(all);
+            explicit = json!({"fbc": {"enabled": true}});
             wanted.insert(
                 "fbc".to_owned(),
-                json!({"enabled": true, "version_promotion_strategy": "review-needed", "catalog_mapping": mapping}),
+                json!({"enabled": true, "version_promotion_strategy": "review-needed", "catalog_mapping": all}),
             );
-            let channels = annotations.channels().map(|channel| template_channel(channel, *by_version));
-            let channels = channels.collect::<Result<Vec<_>, _>>()?;
+            mapping = Some(all);
             let default = annotations.get(olm_model::Annotations::DEFAULT_CHANNEL).unwrap_or_default();
-            // What OLM takes if the bundle does not say it.
-            let default =
-                if default.is_empty() { channels.first().cloned() } else { Some(default.to_owned()) };
-            let default = default.unwrap_or_default();
-            let mut entry = json!({"template_name": file, "channels": channels});
-            if !by_version {
-                entry["defaultChannel"] = default.as_str().into();
-                let range = string_at(&csv, &["metadata", "annotations", "olm.skipRange"]);
-                for (key, value) in [
-                    ("replaces", Json::from(string_at(&csv, &["spec", "replaces"]))),
-                    ("skips", Json::from(items(&csv, &["spec", "skips"]))),
-                    ("skipRange", Json::from(range)),
-                ] {
-                    if let Some(map) = entry.as_object_mut() {
-                        super::json::set(map, key, value);
+            let mut entries = Vec::new();
+            for (file, schema) in used {
+                let by_version = schema == SEMVER;
+                let channels = annotations.channels().map(|channel| template_channel(channel, by_version));
+                let channels = channels.collect::<Result<Vec<_>, _>>()?;
+                // What OLM takes if the bundle does not say it.
+                let default =
+                    if default.is_empty() { channels.first().cloned() } else { Some(default.to_owned()) };
+                let default = default.unwrap_or_default();
+                let mut entry = json!({"template_name": file, "channels": channels});
+                if !by_version {
+                    entry["defaultChannel"] = default.as_str().into();
+                    let range = string_at(&csv, &["metadata", "annotations", "olm.skipRange"]);
+                    for (key, value) in [
+                        ("replaces", Json::from(string_at(&csv, &["spec", "replaces"]))),
+                        ("skips", Json::from(items(&csv, &["spec", "skips"]))),
+                        ("skipRange", Json::from(range)),
+                    ] {
+                        if let Some(map) = entry.as_object_mut() {
+                            super::json::set(map, key, value);
+                        }
                     }
                 }
+                entries.push(entry);
+                let first = first_template(package, &schema, &default, &csv);
+                templates.push((format!("catalog-templates/{file}"), first));
             }
-            release = Some(json!({"catalog_templates": [entry]}));
-            template =
-                Some((format!("catalog-templates/{file}"), first_template(package, schema, &default, &csv)));
+            release = Some(json!({"catalog_templates": entries}));
         }
     }
     let wanted = Json::Object(wanted);
@@ -154,17 +199,100 @@ pub fn submission(
         Some(ci) => {
             let mut ci = merge::update(ci, None, &wanted);
             merge::overlay(&mut ci, &explicit);
-            with_reviewers(ci, reviewers)
+            if let (Some(mapping), Some(fbc)) = (mapping, ci.get_mut("fbc")) {
+                fbc["catalog_mapping"] = mapping;
+            }
+            with_reviewers(ci, reviewers)?
         }
         None => wanted,
     };
+    if ci.get("reviewers").and_then(Json::as_array).is_some_and(Vec::is_empty) {
+        warnings
+            .push("reviewers in ci.yaml is empty, which the pipeline rejects; pass --reviewers".to_owned());
+    }
     Ok(Submission {
         directory: format!("operators/{package}"),
         version: version.to_owned(),
         ci,
         release,
-        template,
+        templates,
+        warnings,
     })
+}
+
+/// The types of catalog templates.
+const BASIC: &str = "olm.template.basic";
+const SEMVER: &str = "olm.semver";
+
+/// The name of a catalog template, and its type.
+type Template = (String, String);
+
+/// Adds catalogs to the `existing` catalog mapping, and returns it with the names and the types of the templates that render the
+/// catalogs. A catalog that is mapped keeps its template; another one joins the only template, or the one with the default name;
+/// if there is none, a new one is added. Only if `is_explicit`, the template must be of the type.
+fn map_catalogs(
+    existing: &Json,
+    names: &[String],
+    by_version: bool,
+    is_explicit: bool,
+) -> Result<(Vec<Json>, Vec<Template>), SubmissionError> {
+    let (default, schema) = if by_version { ("semver.yaml", SEMVER) } else { ("basic.yaml", BASIC) };
+    let mut mapping = match existing {
+        Json::Null => Vec::new(),
+        Json::Array(list) => list.clone(),
+        _ => return Err(SubmissionError::Ci("fbc.catalog_mapping")),
+    };
+    for entry in &mapping {
+        let file = string_at(entry, &["template_name"]);
+        let is_valid = !file.is_empty()
+            && !file.contains(['/', '\\'])
+            && !file.starts_with('.')
+            && [BASIC, SEMVER].contains(&string_at(entry, &["type"]))
+            && entry.get("catalog_names").is_some_and(Json::is_array);
+        if !is_valid {
+            return Err(SubmissionError::Ci("fbc.catalog_mapping"));
+        }
+    }
+    let mut used: Vec<Template> = Vec::new();
+    for name in names {
+        let fits = |entry: &Json| !is_explicit || string_at(entry, &["type"]) == schema;
+        let has =
+            |entry: &Json| items(entry, &["catalog_names"]).iter().any(|other| other.as_str() == Some(name));
+        let file = |entry: &Json| string_at(entry, &["template_name"]).to_owned();
+        let index = if let Some(index) = mapping.iter().position(has) {
+            if !fits(&mapping[index]) {
+                let template = file(&mapping[index]);
+                return Err(SubmissionError::OtherTemplate { catalog: name.clone(), template });
+            }
+            index
+        } else {
+            let fitting: Vec<usize> = (0..mapping.len()).filter(|&index| fits(&mapping[index])).collect();
+            let index = match fitting.as_slice() {
+                [] => {
+                    mapping.push(json!({"template_name": default, "catalog_names": [], "type": schema}));
+                    mapping.len() - 1
+                }
+                [only] => *only,
+                several => {
+                    let is_default = |index: &&usize| file(&mapping[**index]) == default;
+                    let templates = || several.iter().map(|&index| file(&mapping[index])).collect::<Vec<_>>();
+                    *several.iter().find(is_default).ok_or_else(|| SubmissionError::SeveralTemplates {
+                        catalog: name.clone(),
+                        templates: templates().join(", "),
+                    })?
+                }
+            };
+            if let Some(list) = mapping[index].get_mut("catalog_names").and_then(Json::as_array_mut) {
+                list.push(name.as_str().into());
+            }
+            index
+        };
+        let template = (file(&mapping[index]), string_at(&mapping[index], &["type"]).to_owned());
+        if !used.contains(&template) {
+            used.push(template);
+        }
+    }
+    Ok((mapping, used))
 }
 
 /// Returns the name of a channel in a template: a semver template has them with a capital.
@@ -192,14 +320,109 @@ fn first_template(package: &str, schema: &str, default_channel: &str, csv: &Json
     json!({"schema": schema, "entries": [entry]})
 }
 
-/// Adds reviewers to those that there are.
-fn with_reviewers(mut ci: Json, reviewers: &[String]) -> Json {
-    if let Some(list) = ci.get_mut("reviewers").and_then(Json::as_array_mut) {
-        for reviewer in reviewers {
-            if !list.iter().any(|other| other.as_str() == Some(reviewer)) {
-                list.push(reviewer.as_str().into());
-            }
+/// Adds reviewers to those that there are: a list, or one name.
+fn with_reviewers(mut ci: Json, reviewers: &[String]) -> Result<Json, SubmissionError> {
+    let Some(value) = ci.get_mut("reviewers").filter(|_| !reviewers.is_empty()) else { return Ok(ci) };
+    if value.is_string() {
+        *value = json!([value.take()]);
+    }
+    let list = value.as_array_mut().ok_or(SubmissionError::Ci("reviewers"))?;
+    for reviewer in reviewers {
+        let is_same = |other: &Json| other.as_str().is_some_and(|other| other.eq_ignore_ascii_case(reviewer));
+        if !list.iter().any(is_same) {
+            list.push(reviewer.as_str().into());
         }
     }
-    ci
+    Ok(ci)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(file: &str, catalogs: &[&str], schema: &str) -> Json {
+        json!({"template_name": file, "catalog_names": catalogs, "type": schema})
+    }
+
+    #[test]
+    fn catalogs_are_added_to_the_existing_mapping() {
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let used = |file: &str, schema: &str| (file.to_owned(), schema.to_owned());
+        let b = entry("b.yaml", &["v4.18"], BASIC);
+        let s = entry("s.yaml", &["v4.17"], SEMVER);
+        for (existing, catalogs, by_version, explicit, expected, templates) in [
+            (
+                Json::Null,
+                &["a", "b"][..],
+                false,
+                false,
+                vec![entry("basic.yaml", &["a", "b"], BASIC)],
+                vec![used("basic.yaml", BASIC)],
+            ),
+            (
+                json!([b]),
+                &["v4.19"],
+                false,
+                false,
+                vec![entry("b.yaml", &["v4.18", "v4.19"], BASIC)],
+                vec![used("b.yaml", BASIC)],
+            ),
+            (json!([b]), &["v4.18"], false, false, vec![b.clone()], vec![used("b.yaml", BASIC)]),
+            (
+                json!([s]),
+                &["v4.19"],
+                false,
+                false,
+                vec![entry("s.yaml", &["v4.17", "v4.19"], SEMVER)],
+                vec![used("s.yaml", SEMVER)],
+            ),
+            (
+                json!([b]),
+                &["v4.19"],
+                true,
+                true,
+                vec![b.clone(), entry("semver.yaml", &["v4.19"], SEMVER)],
+                vec![used("semver.yaml", SEMVER)],
+            ),
+            (
+                json!([b, s]),
+                &["v4.17", "v4.18"],
+                false,
+                false,
+                vec![b.clone(), s.clone()],
+                vec![used("s.yaml", SEMVER), used("b.yaml", BASIC)],
+            ),
+        ] {
+            let found = map_catalogs(&existing, &names(catalogs), by_version, explicit).unwrap();
+            assert_eq!(found, (expected, templates), "{existing} {catalogs:?}");
+        }
+        for (existing, catalog, by_version, expected) in [
+            (json!([b]), "v4.18", true, "catalog `v4.18` is rendered from b.yaml, which is of another type"),
+            (
+                json!([b, entry("c.yaml", &["x"], BASIC)]),
+                "v4.19",
+                false,
+                "could be rendered from b.yaml, c.yaml;",
+            ),
+            (json!({}), "v4.19", false, "invalid fbc.catalog_mapping in ci.yaml"),
+            (
+                json!([entry("../b.yaml", &["x"], BASIC)]),
+                "x",
+                false,
+                "invalid fbc.catalog_mapping in ci.yaml",
+            ),
+        ] {
+            let error =
+                map_catalogs(&existing, &names(&[catalog]), by_version, true).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn reviewers_are_added_to_one_name_too() {
+        let add = |ci: Json| with_reviewers(ci, &["bob".to_owned()]).map(|ci| ci["reviewers"].clone());
+        assert_eq!(add(json!({"reviewers": "ada"})), Ok(json!(["ada", "bob"])));
+        assert_eq!(add(json!({"reviewers": ["Bob"]})), Ok(json!(["Bob"])));
+        assert_eq!(add(json!({"reviewers": {}})), Err(SubmissionError::Ci("reviewers")));
+    }
 }

@@ -12,8 +12,9 @@ use super::error::Error;
 use super::templates::{self, Template};
 use super::{names, plugins, project};
 
-pub use super::adopt_metadata::Metadata;
-use super::adopt_metadata::join;
+use super::adopt_metadata::{CSV_SUFFIX, DEFAULT_CHANNEL, join};
+pub use super::adopt_metadata::{ExistingBundle, Metadata};
+use super::{adopt_bundle, adopt_version};
 
 /// The Makefile that packages the operator.
 pub const MAKEFILE: &str = "Makefile.bundle";
@@ -27,6 +28,12 @@ pub(crate) const MANIFEST_DIRECTORIES: &[&str] =
 /// Directories in which operators keep CRDs, the likeliest first.
 const CRD_DIRECTORIES: &[&str] =
     &["config/crd/bases", "config/crd", "crds", "deploy/crds", "crd", "manifests/crds"];
+
+/// The names of the file of a kustomization.
+const KUSTOMIZATIONS: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// How many kustomizations an error lists.
+const MAX_LISTED: usize = 10;
 
 /// The maximum length of the name of a Helm release.
 const MAX_RELEASE_NAME: usize = 53;
@@ -63,27 +70,33 @@ impl Found {
         })
     }
 
-    /// Returns the chart that is nearest to the top.
-    #[must_use]
-    pub fn chart(&self) -> Option<&str> {
+    /// Returns the charts that are nearest to the top.
+    fn charts(&self) -> Vec<&str> {
+        let depth = |directory: &str| if directory == "." { 0 } else { 1 + directory.matches('/').count() };
         let charts = self.files.iter().filter_map(|file| match file.as_str() {
             "Chart.yaml" => Some("."),
             file => file.strip_suffix("/Chart.yaml"),
         });
-        charts.min_by_key(|directory| (*directory != ".", directory.matches('/').count(), directory.len()))
+        let charts: Vec<&str> = charts.collect();
+        let nearest = charts.iter().map(|chart| depth(chart)).min();
+        charts.into_iter().filter(|chart| Some(depth(chart)) == nearest).collect()
+    }
+
+    /// Returns the directories of the kustomizations.
+    fn kustomizations(&self) -> Vec<&str> {
+        let directory = |file: &'_ str| -> Option<usize> {
+            let name = KUSTOMIZATIONS.iter().find(|name| file.ends_with(*name))?;
+            let end = file.len() - name.len();
+            (end == 0 || file[..end].ends_with('/')).then_some(end)
+        };
+        let directories = self.files.iter().filter_map(|file| Some(&file[..directory(file)?]));
+        directories.map(|directory| directory.strip_suffix('/').unwrap_or(".")).collect()
     }
 
     /// Returns the kustomizations of the variants of an operator, or of several operators: `config/VARIANT/default`. If the
     /// directory is that of a variant, it is `default` or the directory itself.
     fn variants(&self) -> Vec<String> {
-        let kustomizations: Vec<&str> = self
-            .files
-            .iter()
-            .filter_map(|file| {
-                ["kustomization.yaml", "kustomization.yml"].iter().find_map(|name| file.strip_suffix(name))
-            })
-            .map(|directory| directory.strip_suffix('/').unwrap_or("."))
-            .collect();
+        let kustomizations = self.kustomizations();
         for own in ["default", "."] {
             if kustomizations.contains(&own) {
                 return vec![own.to_owned()];
@@ -106,19 +119,20 @@ impl Found {
     /// # Errors
     /// Nothing is known of an operator here, or of several.
     pub fn source(&self) -> Result<Source, Error> {
-        if let Some(directory) = MANIFEST_DIRECTORIES.iter().find(|directory| {
-            ["kustomization.yaml", "kustomization.yml"]
-                .iter()
-                .any(|name| self.has(&format!("{directory}/{name}")))
-        }) {
+        let kustomizations = self.kustomizations();
+        if let Some(directory) =
+            MANIFEST_DIRECTORIES.iter().find(|directory| kustomizations.contains(directory))
+        {
             return Ok(Source::Kustomize((*directory).to_owned()));
         }
         let variants = self.variants();
         if let [variant] = variants.as_slice() {
             return Ok(Source::Kustomize(variant.clone()));
         }
-        if let Some(chart) = self.chart() {
-            return Ok(Source::Chart(chart.to_owned()));
+        match self.charts().as_slice() {
+            [] => {}
+            [chart] => return Ok(Source::Chart((*chart).to_owned())),
+            charts => return Err(Error::SeveralCharts { charts: charts.join(", ") }),
         }
         if self.has("pom.xml") {
             return Ok(Source::Directory("target/kubernetes".to_owned()));
@@ -131,6 +145,14 @@ impl Found {
             None if !variants.is_empty() => {
                 Err(Error::SeveralOperators { kustomizations: variants.join(", ") })
             }
+            None if !kustomizations.is_empty() => {
+                let mut listed = kustomizations[..kustomizations.len().min(MAX_LISTED)].join(", ");
+                if let Some(more) = kustomizations.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
+                    listed = format!("{listed} and {more} more");
+                }
+                let directories = MANIFEST_DIRECTORIES.join(", ");
+                Err(Error::OtherKustomizations { directories, kustomizations: listed })
+            }
             None => Err(Error::NoOperator { directories: MANIFEST_DIRECTORIES.join(", ") }),
         }
     }
@@ -140,9 +162,13 @@ impl Found {
 #[must_use]
 pub fn matters(name: &str) -> bool {
     is_yaml(name)
+        || name.starts_with("Makefile.")
+        || name.rsplit_once('.').is_some_and(|(_, extension)| extension == "mk")
         || [
             "Cargo.toml",
+            "Kustomization",
             "Makefile",
+            "VERSION",
             "build.gradle",
             "build.gradle.kts",
             "gradle.properties",
@@ -193,6 +219,56 @@ fn word(path: &str) -> String {
     format!("'{}'", path.replace('\'', "'\\''")).replace('$', "$$").replace('#', "\\#")
 }
 
+/// Returns what to know about packaging an operator under a name, a line each: what was guessed, and how the new bundle differs
+/// from the existing one.
+#[must_use]
+pub fn notes(found: &Found, name: &str) -> Vec<String> {
+    let mut notes = found.metadata.notes.clone();
+    let Some(bundle) = &found.metadata.bundle else { return notes };
+    if let Some(package) = bundle.package.as_deref().filter(|package| *package != name) {
+        notes.push(format!(
+            "the package of the existing bundle is {package}, and that of the new one is {name}"
+        ));
+    }
+    if let Some((_, csv, _)) = &bundle.csv
+        && !csv.is_empty()
+        && !csv.starts_with(&format!("{name}."))
+    {
+        notes.push(format!(
+            "the existing ClusterServiceVersion is named {csv}, and the new one begins with {name}.v"
+        ));
+    }
+    if bundle.directory == adopt_bundle::DIRECTORY {
+        let csv = format!("{}/manifests/{name}{CSV_SUFFIX}", bundle.directory);
+        let annotations = format!("{}/metadata/annotations.yaml", bundle.directory);
+        let csv = bundle.csv.iter().map(|(path, ..)| (path, csv.clone()));
+        for (path, new) in csv.chain([(&bundle.annotations, annotations)]).filter(|(path, new)| *path != new)
+        {
+            notes.push(format!("rename {path} to {new} first, because `make bundle` writes that file"));
+        }
+    }
+    notes
+}
+
+/// Fails if there are bases and none is of the package: the generator would not find it, and make a new one without its texts.
+fn check_bases(bases: &[(String, String)], name: &str) -> Result<(), Error> {
+    let file_name = |path: &str| {
+        let file = path.rsplit('/').next().unwrap_or_default();
+        file.strip_suffix(CSV_SUFFIX).unwrap_or(file).to_owned()
+    };
+    let is_own = |(path, csv): &(String, String)| {
+        file_name(path) == name && (csv.is_empty() || csv.starts_with(&format!("{name}.")))
+    };
+    match bases.first() {
+        Some((path, csv)) if !bases.iter().any(is_own) => {
+            let csv = if csv.is_empty() { file_name(path) } else { csv.clone() };
+            let other = csv.split_once(".v").map_or(csv.as_str(), |(package, _)| package).to_owned();
+            Err(Error::OtherBase { path: path.clone(), csv, package: name.to_owned(), other })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the new files, by their paths: the Makefile and, if there is none, `PROJECT`.
 ///
 /// # Errors
@@ -200,13 +276,17 @@ fn word(path: &str) -> String {
 pub fn files(found: &Found, name: &str) -> Result<BTreeMap<String, String>, Error> {
     names::package(name)?;
     let source = found.source()?;
+    check_bases(&found.metadata.bases, name)?;
     let metadata = &found.metadata;
-    let channels = metadata.channels.as_deref().unwrap_or("alpha");
+    let channels = metadata.channels.as_deref().unwrap_or(DEFAULT_CHANNEL);
     let view = View {
         name,
-        version: metadata.version.as_ref().map_or_else(|| "0.0.1".to_owned(), ToString::to_string),
+        version: metadata
+            .version
+            .as_ref()
+            .map_or_else(|| adopt_version::DEFAULT.to_owned(), ToString::to_string),
         channels,
-        default_channel: metadata.default_channel.as_deref().unwrap_or("alpha"),
+        default_channel: metadata.default_channel.as_deref().unwrap_or(DEFAULT_CHANNEL),
         command: match &source {
             Source::Kustomize(directory) => Some(format!("kubectl kustomize {}", word(directory))),
             Source::Chart(chart) => {
@@ -275,6 +355,11 @@ mod tests {
                 "charts/op/crds",
             ),
             (
+                &["Chart.yaml", "charts/a/Chart.yaml", "charts/b/Chart.yaml"],
+                Source::Chart(".".into()),
+                "config/crd/bases",
+            ),
+            (
                 &["pom.xml", "src/main/resources/a.yaml"],
                 Source::Directory("target/kubernetes".into()),
                 "target/kubernetes",
@@ -304,6 +389,18 @@ mod tests {
             assert_eq!(crds(&found, &source), crds_in);
         }
         assert!(found(&["Cargo.toml", "src/a.yaml"]).source().is_err());
+        let error = found(&["charts/crds/Chart.yaml", "charts/lake/Chart.yaml", "x/y/z/Chart.yaml"])
+            .source()
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("found several Helm charts: charts/crds, charts/lake; set --from"), "{error}");
+        let kustomization = found(&["config/default/Kustomization", "config/default/all.yaml"]);
+        assert_eq!(kustomization.source().unwrap(), Source::Kustomize("config/default".into()));
+        assert!(matters("Kustomization"));
+        let mut others: Vec<String> = (0..12).map(|n| format!("a/{n:02}/kustomization.yaml")).collect();
+        others.push("b/xkustomization.yaml".to_owned());
+        let error = Found { files: others, ..Found::default() }.source().unwrap_err().to_string();
+        insta::assert_snapshot!(error);
         let several =
             found(&["config/a/default/kustomization.yaml", "config/b/x/default/kustomization.yaml"]);
         let error = several.source().unwrap_err().to_string();
@@ -320,5 +417,18 @@ mod tests {
                 .contains(&format!("helm template {release} . --include-crds --namespace {name}\n"))
         );
         assert!(super::files(&found(&["Chart.yaml"]), &"a".repeat(64)).is_err());
+    }
+
+    #[test]
+    fn base_of_another_package_is_rejected() {
+        let mut found = found(&["config/default/kustomization.yaml"]);
+        let path = "config/manifests/bases/lake-operator.clusterserviceversion.yaml";
+        found.metadata.bases = vec![(path.to_owned(), "lake-operator.v0.0.0".to_owned())];
+        assert!(files(&found, "lake-operator").is_ok());
+        let error = files(&found, "lake").unwrap_err().to_string();
+        insta::assert_snapshot!(error);
+        // The name in the file counts, too.
+        found.metadata.bases[0].0 = path.replace("lake-operator", "lake");
+        assert!(matches!(files(&found, "lake"), Err(Error::OtherBase { .. })));
     }
 }

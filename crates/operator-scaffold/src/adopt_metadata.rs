@@ -1,23 +1,42 @@
 //! What the files of an existing operator say about it: its name, its version and its channels.
 
+use std::collections::BTreeSet;
+
 use semver::Version;
 
-/// The annotations of the existing bundle.
-const ANNOTATIONS: &str = "bundle/metadata/annotations.yaml";
-/// What precedes the name of a package's fields in `annotations.yaml`.
-const PREFIX: &str = "operators.operatorframework.io.bundle.";
+use super::adopt_bundle;
+use super::adopt_version::{self, Stated};
+
+pub use super::adopt_bundle::ExistingBundle;
+
+/// The Makefile's variables that hold the version, the channels and the default channel, the likeliest first.
+const VERSIONS: &[&str] = &["VERSION", "BUNDLE_VERSION", "OPERATOR_VERSION"];
+const CHANNELS: &[&str] = &["CHANNELS", "BUNDLE_CHANNELS"];
+const DEFAULT_CHANNELS: &[&str] = &["DEFAULT_CHANNEL", "BUNDLE_DEFAULT_CHANNEL"];
+/// The channel of an operator whose files state none.
+pub(crate) const DEFAULT_CHANNEL: &str = "alpha";
+/// The directory of the base CSVs.
+const BASES: &str = "config/manifests/bases/";
+/// How the names of the files of base CSVs end.
+pub(crate) const CSV_SUFFIX: &str = ".clusterserviceversion.yaml";
 
 /// What an operator's own files say about it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Metadata {
     /// The name of the package.
     pub name: Option<String>,
-    /// The version, which is never lower than that of the existing bundle.
+    /// The version, which is never lower than that of the existing base and bundle.
     pub version: Option<Version>,
     /// The channels, separated by commas.
     pub channels: Option<String>,
     /// The default channel.
     pub default_channel: Option<String>,
+    /// The existing bundle.
+    pub bundle: Option<ExistingBundle>,
+    /// The path of each base CSV, and its name.
+    pub bases: Vec<(String, String)>,
+    /// What is not just what a file states, a line each.
+    pub notes: Vec<String>,
 }
 
 impl Metadata {
@@ -25,8 +44,9 @@ impl Metadata {
     /// chart, and `read` returns the text of one of the files.
     ///
     /// The name is that of the existing bundle, of the only base CSV, or in `PROJECT`, the chart, `Cargo.toml`, `pom.xml` or
-    /// Gradle's settings; the version that in the `Makefile`, the chart, `Cargo.toml`, `pom.xml` or Gradle's build, or the one of
-    /// the existing bundle if that is higher; the channels those in the `Makefile` or of the existing bundle.
+    /// Gradle's settings; the version that in the `Makefile`, `VERSION`, the chart, `Cargo.toml`, `pom.xml` or Gradle's build, or
+    /// the one of the base or the existing bundle if that is higher; the channels those in the `Makefile` or of the existing
+    /// bundle.
     ///
     /// # Errors
     /// As `read`.
@@ -35,22 +55,31 @@ impl Metadata {
         chart: Option<&str>,
         mut read: impl FnMut(&str) -> Result<String, E>,
     ) -> Result<Self, E> {
+        let known: BTreeSet<&str> = files.iter().map(String::as_str).collect();
         let mut text = |path: &str| -> Result<Option<String>, E> {
-            if files.iter().any(|file| file == path) { read(path).map(Some) } else { Ok(None) }
+            if known.contains(path) { read(path).map(Some) } else { Ok(None) }
         };
-        let annotations = text(ANNOTATIONS)?.unwrap_or_default();
-        let annotation = |key: &str| yaml(&annotations, &["annotations", &format!("{PREFIX}{key}")]);
-        let bundled = files.iter().find(|file| {
-            file.starts_with("bundle/manifests/") && file.ends_with(".clusterserviceversion.yaml")
-        });
-        let bundled = bundled.map(|path| text(path)).transpose()?.flatten().unwrap_or_default();
         let project = text(super::project::FILE)?.unwrap_or_default();
-        let chart = chart.map(|chart| join(chart, "Chart.yaml"));
-        let chart = chart.map(|path| text(&path)).transpose()?.flatten().unwrap_or_default();
+        let project_name = super::KubebuilderProject::parse(&project).ok().and_then(|project| project.name);
+        let own = only_base(files).or_else(|| project_name.clone());
+        let (bundle, bundle_note) = adopt_bundle::find(files, own.as_deref(), &mut text)?;
+        let mut existing = Vec::new();
+        let mut bases = Vec::new();
+        for path in files.iter().filter(|path| path.starts_with(BASES) && path.ends_with(CSV_SUFFIX)) {
+            let base = text(path)?.unwrap_or_default();
+            let stated = yaml(&base, &["spec", "version"]);
+            existing.extend(stated.map(|text| Stated { text, place: path.clone() }));
+            bases.push((path.clone(), yaml(&base, &["metadata", "name"]).unwrap_or_default()));
+        }
+        if let Some((path, _, version)) = bundle.as_ref().and_then(|bundle| bundle.csv.as_ref()) {
+            existing.push(Stated { text: version.clone(), place: path.clone() });
+        }
+        let chart_path = chart.map_or_else(String::new, |chart| join(chart, "Chart.yaml"));
+        let chart = text(&chart_path)?.unwrap_or_default();
         let cargo = text("Cargo.toml")?.and_then(|text| toml::from_str::<toml::Value>(&text).ok());
         let cargo = |key: &str| Some(cargo.as_ref()?.get("package")?.get(key)?.as_str()?.to_owned());
         let pom = text("pom.xml")?.unwrap_or_default();
-        let makefile = text("Makefile")?.unwrap_or_default();
+        let makefile = makefile(&mut text)?;
         let mut gradle = String::new();
         for path in [
             "settings.gradle",
@@ -62,34 +91,72 @@ impl Metadata {
             gradle.push_str(&text(path)?.unwrap_or_default());
             gradle.push('\n');
         }
-        let name = annotation("package.v1")
-            .or_else(|| only_base(files))
-            .or_else(|| super::KubebuilderProject::parse(&project).ok()?.name)
+        let name = bundle
+            .as_ref()
+            .and_then(|bundle| bundle.package.clone())
+            .or(own)
             .or_else(|| yaml(&chart, &["name"]))
             .or_else(|| cargo("name"))
             .or_else(|| pom_field(&pom, "artifactId"))
             .or_else(|| gradle_field(&gradle, "rootProject.name"));
-        let declared = assigned(&makefile, "VERSION")
-            .and_then(|text| version(&text))
-            .or_else(|| yaml(&chart, &["version"]).and_then(|text| version(&text)))
-            .or_else(|| cargo("version").and_then(|text| version(&text)))
-            .or_else(|| pom_field(&pom, "version").and_then(|text| version(&text)))
-            .or_else(|| gradle_field(&gradle, "version").and_then(|text| version(&text)));
-        let published = yaml(&bundled, &["spec", "version"]).and_then(|text| version(&text));
-        let channels = assigned(&makefile, "CHANNELS").or_else(|| annotation("channels.v1"));
-        let channels = channels.filter(|channels| channels.chars().all(is_of_channels));
-        let default_channel =
-            assigned(&makefile, "DEFAULT_CHANNEL").or_else(|| annotation("channel.default.v1"));
+
+        let mut declared = Vec::new();
+        for value in VERSIONS.iter().flat_map(|name| assigned(&makefile, name)) {
+            let file = value.strip_prefix("$(shell cat ").and_then(|rest| rest.strip_suffix(')'));
+            declared.push(match file.map(|file| text(file.trim())).transpose()?.flatten() {
+                Some(text) => {
+                    Stated { text: text.trim().to_owned(), place: file.unwrap_or_default().trim().to_owned() }
+                }
+                None => Stated { text: value, place: "Makefile".to_owned() },
+            });
+        }
+        for (value, place) in [
+            (text("VERSION")?.map(|text| text.trim().to_owned()), "VERSION"),
+            (yaml(&chart, &["version"]), chart_path.as_str()),
+            (cargo("version"), "Cargo.toml"),
+            (pom_field(&pom, "version"), "pom.xml"),
+            (gradle_field(&gradle, "version"), "the Gradle build"),
+        ] {
+            let printable = value.filter(|value| !value.is_empty() && !value.chars().any(char::is_control));
+            declared.extend(printable.map(|text| Stated { text, place: place.to_owned() }));
+        }
+        let (version, version_note) = adopt_version::decide(&declared, &existing);
+
+        let mut notes: Vec<String> = bundle_note.into_iter().chain(version_note).collect();
+        let is_plain = |value: &String| value.chars().all(is_of_channels);
+        let variable =
+            |names: &[&str]| names.iter().flat_map(|name| assigned(&makefile, name)).find(is_plain);
+        let default = variable(DEFAULT_CHANNELS);
+        let channels = variable(CHANNELS)
+            .or_else(|| bundle.as_ref()?.channels.clone().filter(is_plain))
+            .or_else(|| default.clone());
         let list: Vec<&str> =
             channels.iter().flat_map(|channels| channels.split(',')).map(str::trim).collect();
-        let default_channel = default_channel
-            .filter(|default| list.contains(&default.as_str()))
-            .or_else(|| list.first().map(|first| (*first).to_owned()));
+        if list.is_empty() {
+            notes.push(format!(
+                "CHANNELS is {DEFAULT_CHANNEL} because no channels were found in the Makefile or a bundle"
+            ));
+        }
+        let default = default.or_else(|| bundle.as_ref()?.default_channel.clone());
+        let default_channel = match default {
+            Some(default) if list.contains(&default.as_str()) => Some(default),
+            Some(default) => {
+                let first = list.first().copied().unwrap_or(DEFAULT_CHANNEL);
+                notes.push(format!(
+                    "DEFAULT_CHANNEL is {first} because `{default}` is not one of the channels"
+                ));
+                Some(first.to_owned())
+            }
+            None => list.first().map(|first| (*first).to_owned()),
+        };
         Ok(Self {
             name,
-            version: declared.max(published),
+            version,
             channels: Some(list.join(",")).filter(|list| !list.is_empty()),
             default_channel,
+            bundle,
+            bases,
+            notes,
         })
     }
 }
@@ -100,35 +167,62 @@ fn is_of_channels(char: char) -> bool {
 
 /// Returns the package of the only base CSV.
 fn only_base(files: &[String]) -> Option<String> {
-    let mut bases = files.iter().filter_map(|file| {
-        file.strip_prefix("config/manifests/bases/")?.strip_suffix(".clusterserviceversion.yaml")
-    });
+    let mut bases = files.iter().filter_map(|file| file.strip_prefix(BASES)?.strip_suffix(CSV_SUFFIX));
     let base = bases.next()?;
     bases.next().is_none().then(|| base.to_owned())
 }
 
-fn version(text: &str) -> Option<Version> {
-    Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
-}
-
-fn yaml(text: &str, keys: &[&str]) -> Option<String> {
+pub(crate) fn yaml(text: &str, keys: &[&str]) -> Option<String> {
     let parsed = kube_yaml::parse(text.as_bytes());
     let value = parsed.documents.first()?.root().dig(keys)?;
     Some(value.text().to_owned()).filter(|value| !value.is_empty() && !value.chars().any(char::is_control))
 }
 
-/// Returns what a Makefile assigns to a variable, unless it refers to other variables.
-fn assigned(makefile: &str, name: &str) -> Option<String> {
-    makefile.lines().find_map(|line| {
-        let line = line.strip_prefix("export ").unwrap_or(line);
-        let (before, value) = line.split_once('=')?;
-        if before.trim_end_matches(['?', ':', ' ', '\t']) != name {
-            return None;
+/// Returns the lines of the Makefile, with those of the files that it includes in their place.
+fn makefile<E>(text: &mut impl FnMut(&str) -> Result<Option<String>, E>) -> Result<Vec<String>, E> {
+    let reversed = |text: String| text.lines().rev().map(str::to_owned).collect::<Vec<_>>();
+    let mut included = BTreeSet::new();
+    let mut rest = reversed(text("Makefile")?.unwrap_or_default());
+    let mut lines = Vec::new();
+    while let Some(line) = rest.pop() {
+        let mut words = line.split_whitespace();
+        if !line.starts_with('\t') && matches!(words.next(), Some("include" | "-include" | "sinclude")) {
+            for path in words.rev().map(|path| path.strip_prefix("./").unwrap_or(path)) {
+                if included.insert(path.to_owned()) {
+                    rest.extend(reversed(text(path)?.unwrap_or_default()));
+                }
+            }
+        } else {
+            lines.push(line);
         }
-        let value = value.split('#').next().unwrap_or_default().trim();
-        let value = value.trim_matches(['"', '\'']);
-        Some(value.to_owned()).filter(|value| !value.is_empty() && !value.contains('$'))
-    })
+    }
+    Ok(lines)
+}
+
+/// Returns what a Makefile assigns to a variable outside recipes and `define`, in order.
+fn assigned(makefile: &[String], name: &str) -> Vec<String> {
+    let mut values = Vec::new();
+    let mut is_defining = false;
+    for line in makefile.iter().filter(|line| !line.starts_with('\t')) {
+        let mut line = line.trim();
+        match line.split_whitespace().next() {
+            Some("define") => is_defining = true,
+            Some("endef") => is_defining = false,
+            _ => {}
+        }
+        while let Some(rest) = ["export ", "override "].iter().find_map(|word| line.strip_prefix(word)) {
+            line = rest.trim_start();
+        }
+        let Some((before, value)) = line.split_once('=') else { continue };
+        if is_defining || before.trim_end_matches(['?', ':', ' ', '\t']) != name {
+            continue;
+        }
+        let value = value.split('#').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+        if !value.is_empty() && !value.chars().any(char::is_control) {
+            values.push(value.to_owned());
+        }
+    }
+    values
 }
 
 /// Returns what a build of Gradle assigns to a property: `name = "value"`, `name 'value'` or `name=value`.
@@ -206,7 +300,7 @@ mod tests {
             "bundle/metadata/annotations.yaml",
             "annotations:\n  operators.operatorframework.io.bundle.package.v1: pond\n  operators.operatorframework.io.bundle.channels.v1: fast,stable\n  operators.operatorframework.io.bundle.channel.default.v1: stable\n",
         ),
-        ("bundle/manifests/x.clusterserviceversion.yaml", "spec:\n  version: 1.2.3\n"),
+        ("bundle/manifests/x.yaml", "kind: ClusterServiceVersion\nspec:\n  version: 1.2.3\n"),
     ];
 
     #[test]
@@ -223,6 +317,10 @@ mod tests {
             // A lower version than the published one, and a variable, are not taken.
             ("VERSION ?= 0.0.1\nCHANNELS ?= $(X)\n", ["pond", "1.2.3", "fast,stable", "stable"]),
             ("OTHER_VERSION = 9.9.9\n\tVERSION=8.0.0 go build\n", ["pond", "1.2.3", "fast,stable", "stable"]),
+            ("override VERSION = 3.1.0\n", ["pond", "3.1.0", "fast,stable", "stable"]),
+            ("ifndef VERSION\n  VERSION := 3.1.0\nendif\n", ["pond", "3.1.0", "fast,stable", "stable"]),
+            ("define X\nVERSION = 9.0.0\nendef\nVERSION = 3.1\n", ["pond", "3.1.0", "fast,stable", "stable"]),
+            ("BUNDLE_VERSION ?= 3.1.0\nBUNDLE_CHANNELS ?= stable\n", ["pond", "3.1.0", "stable", "stable"]),
         ] {
             assert_eq!(read(&makefile(text), None), expected, "{text}");
         }
@@ -242,6 +340,20 @@ mod tests {
                 ["a", "2.0.0", "", ""],
             ),
             (&[("pom.xml", "<project/>")], None, ["", "", "", ""]),
+            (
+                &[(
+                    "pom.xml",
+                    "<project><artifactId>lake-operator</artifactId><version>1.4.0-SNAPSHOT</version></project>",
+                )],
+                None,
+                ["lake-operator", "1.4.0", "", ""],
+            ),
+            (
+                &[("build.gradle", "version '1.4.0-SNAPSHOT'\n"), ("settings.gradle", "")],
+                None,
+                ["", "1.4.0", "", ""],
+            ),
+            (&[("Chart.yaml", "name: lake\nversion: 1.4.0+abc\n")], Some("."), ["lake", "1.4.0", "", ""]),
             (&[("c/Chart.yaml", "name: lake\nversion: 0.3.0\n")], Some("c"), ["lake", "0.3.0", "", ""]),
             (
                 &[("Cargo.toml", "[package]\nname = \"lake\"\nversion = \"0.4.0\"\n")],
@@ -267,5 +379,64 @@ mod tests {
         ] {
             assert_eq!(read(files, chart), expected, "{files:?}");
         }
+    }
+
+    #[test]
+    fn bundle_is_found_by_its_contents_in_any_directory() {
+        for (annotations, csv) in [
+            ("deploy/olm-catalog/lake/1.2.3/metadata/annotations.yaml", "deploy/olm-catalog/lake/1.2.3"),
+            ("bundle/1.2.3/metadata/annotations.yaml", "bundle/1.2.3"),
+            ("config/bundle/metadata/annotations.yaml", "config/bundle"),
+            ("bundle/metadata/annotations.yml", "bundle"),
+        ] {
+            let csv = format!("{csv}/manifests/csv.yml");
+            let files = [(annotations, BUNDLE[0].1), (csv.as_str(), BUNDLE[1].1)];
+            assert_eq!(read(&files, None), ["pond", "1.2.3", "fast,stable", "stable"], "{annotations}");
+        }
+        let newer = BUNDLE[1].1.replace("1.2.3", "1.10.0");
+        let other = BUNDLE[0].1.replace("pond", "lake");
+        let files = [
+            ("b/1/metadata/annotations.yaml", BUNDLE[0].1),
+            ("b/1/manifests/x.yaml", newer.as_str()),
+            ("b/2/metadata/annotations.yaml", BUNDLE[0].1),
+            ("b/2/manifests/x.yaml", BUNDLE[1].1),
+            ("tests/bundle/metadata/annotations.yaml", other.as_str()),
+            ("tests/bundle/manifests/x.yaml", newer.as_str()),
+        ];
+        assert_eq!(read(&files, None), ["pond", "1.10.0", "fast,stable", "stable"]);
+    }
+
+    /// Returns the lines about what is not just what a file states.
+    fn notes(files: &[(&str, &str)]) -> Vec<String> {
+        let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+        let text = |path: &str| {
+            let file = files.iter().find(|(other, _)| *other == path);
+            file.map(|(_, text)| (*text).to_owned()).ok_or(())
+        };
+        Metadata::read(&paths, None, text).unwrap().notes
+    }
+
+    #[test]
+    fn guesses_are_said_in_a_line_each() {
+        let base = "config/manifests/bases/lake.clusterserviceversion.yaml";
+        let all: Vec<String> = [
+            &[][..],
+            &[(base, "spec:\n  version: 2.1.0\n"), ("Makefile", "CHANNELS = a\nVERSION ?= 0.0.1\n")],
+            &[(base, "spec:\n  version: 0.0.0\n"), ("Makefile", "DEFAULT_CHANNEL ?= stable\nVERSION=$(X)\n")],
+            &[
+                ("Makefile", "VERSION ?= $(shell cat VERSION)\nCHANNELS=a\nDEFAULT_CHANNEL=b\n"),
+                ("VERSION", "3.1.0\n"),
+            ],
+            &[
+                ("Makefile", "include Makefile.vars\nVERSION = 1\n"),
+                ("Makefile.vars", "VERSION ?= 3.1\nCHANNELS = a\n"),
+            ],
+            &[BUNDLE[0], BUNDLE[1]],
+            &[("b/metadata/annotations.yaml", BUNDLE[0].1), ("b/manifests/x.yaml", BUNDLE[1].1)],
+        ]
+        .into_iter()
+        .map(|files| notes(files).join("\n"))
+        .collect();
+        insta::assert_snapshot!(all.join("\n--\n"));
     }
 }

@@ -177,6 +177,39 @@ pub enum Error {
         /// Their directories.
         kustomizations: String,
     },
+    /// There are several Helm charts in a directory.
+    #[error("found several Helm charts: {charts}; set --from to the directory of one of them")]
+    SeveralCharts {
+        /// Their directories.
+        charts: String,
+    },
+    /// There are kustomizations in a directory, but in none of the usual places.
+    #[error(
+        "no operator was found in the directories {directories}, but there are kustomizations in {kustomizations}; set \
+         --from to one of them"
+    )]
+    OtherKustomizations {
+        /// The directories that were looked into.
+        directories: String,
+        /// The directories of the kustomizations.
+        kustomizations: String,
+    },
+    /// The existing base CSVs belong to another package.
+    #[error(
+        "the base {path} is of the ClusterServiceVersion `{csv}`, which does not belong to the package `{package}`, so the \
+         bundle would lose its texts: name it `{package}.v0.0.0` in {package}.clusterserviceversion.yaml, or pass \
+         --project-name {other}"
+    )]
+    OtherBase {
+        /// The path of the base.
+        path: String,
+        /// The name of the CSV.
+        csv: String,
+        /// The package.
+        package: String,
+        /// The package that the base belongs to.
+        other: String,
+    },
     /// A file of the scaffold exists and has other contents.
     #[error("{path} already exists; move it away, or merge it manually")]
     FileExists {

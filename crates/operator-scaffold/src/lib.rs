@@ -13,7 +13,9 @@
 struct Readme;
 
 pub mod adopt;
+mod adopt_bundle;
 mod adopt_metadata;
+mod adopt_version;
 mod error;
 mod files;
 mod kubebuilder;

@@ -1,6 +1,6 @@
 //! `bundle-tool generate submission`: a bundle into a clone of an `OperatorHub` repository.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -10,7 +10,9 @@ use super::files;
 use super::output::{self, Output};
 use crate::cli::exit::Exit;
 use crate::cli::lock::lock;
+use crate::terminal::{WARNING, stderr};
 use kube_yaml::edit;
+use kube_yaml::text::printable;
 use olm_generate::Publishing;
 use olm_model::disk;
 
@@ -18,7 +20,7 @@ use olm_model::disk;
 ///
 /// Writes the bundle to operators/PACKAGE/VERSION/ in DIR, and creates or updates ci.yaml beside it; with --catalogs
 /// also release-config.yaml and, if there is none, the template that the pipeline renders. Existing values in ci.yaml
-/// are kept unless --update-graph or --catalogs changes them.
+/// are kept unless --update-graph changes them; --reviewers and --catalogs are added to them.
 ///
 /// Exit status: 0 if the submission was written, 1 if --check found a difference, 2 on an error.
 #[derive(Debug, Args)]
@@ -76,15 +78,17 @@ impl Submission {
             );
         }
         let by_version = self.update_graph == Some(Graph::Semver);
-        let publishing = if self.catalogs.is_empty() {
+        let reviewers = list("reviewer", "a GitHub user name", &self.reviewers)?;
+        let catalogs = list("catalog", "a name such as v4.20", &self.catalogs)?;
+        let publishing = if catalogs.is_empty() {
             Publishing::Bundles { by_version, explicit: self.update_graph.is_some() }
         } else {
-            Publishing::Catalogs { names: self.catalogs.clone(), by_version }
+            Publishing::Catalogs { names: catalogs, by_version, explicit: self.update_graph.is_some() }
         };
         let bundle = disk::bundle::directory(&self.bundle)?;
         bundle.complete().with_context(|| format!("failed to read {}", self.bundle.display()))?;
         let plan = |ci: Option<&serde_json::Value>| {
-            olm_generate::submission(&bundle, &self.reviewers, &publishing, ci)
+            olm_generate::submission(&bundle, &reviewers, &publishing, ci)
                 .with_context(|| format!("failed to prepare {} for submission", self.bundle.display()))
         };
         let directory = self.repository.join(&plan(None)?.directory);
@@ -93,6 +97,9 @@ impl Submission {
         let existing = files::document(&directory.join("ci.yaml"))?;
         let submission = plan(existing.as_ref().map(|(_, tree)| tree.root().to_json()).as_ref())?;
 
+        for warning in &submission.warnings {
+            writeln!(stderr(), "{WARNING} {warning}")?;
+        }
         let mut output = Output { directory: directory.clone(), ..Output::default() };
         output.files = submission.files(output::previous(&self.bundle, false)?);
         let ci = match &existing {
@@ -105,10 +112,10 @@ impl Submission {
             let path = format!("{}/release-config.yaml", submission.version);
             output.files.insert(path, kube_yaml::emit(release).into_bytes());
         }
-        if let Some((path, template)) = &submission.template
-            && !directory.join(path).exists()
-        {
-            output.files.insert(path.clone(), kube_yaml::emit(template).into_bytes());
+        for (path, template) in &submission.templates {
+            if !directory.join(path).exists() {
+                output.files.insert(path.clone(), kube_yaml::emit(template).into_bytes());
+            }
         }
         for path in output.files.keys().map(|path| directory.join(path)) {
             output.read.insert(path.clone(), files::expected(&path)?);
@@ -129,6 +136,24 @@ impl Submission {
         output.write(&name.display().to_string(), locked)?;
         Ok(Exit::Success)
     }
+}
+
+/// Returns the names of a list whose items may have blanks around them or be empty, each once.
+fn list(what: &str, expected: &str, values: &[String]) -> Result<Vec<String>> {
+    let mut names: Vec<String> = Vec::new();
+    for name in values.iter().map(|value| value.trim()).filter(|name| !name.is_empty()) {
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if !name.chars().all(is_valid) {
+            bail!("invalid {what} `{}`: expected {expected}", printable(name));
+        }
+        if !names.iter().any(|other| other == name) {
+            names.push(name.to_owned());
+        }
+    }
+    if names.is_empty() && !values.is_empty() {
+        bail!("the list has no {what}: expected {expected}");
+    }
+    Ok(names)
 }
 
 /// Returns whether the existing files of a version differ from those of the submission.

@@ -12,13 +12,14 @@ use crate::cli::commands::generate::new_base;
 use crate::cli::exit::Exit;
 use crate::cli::lock::lock;
 use crate::cli::scaffold::directory_name;
-use crate::terminal::messages;
+use crate::terminal::{NOTE, messages};
+use kube_yaml::text::printable;
 use olm_model::disk::walk::{Kind, Options};
 use olm_model::disk::{Directory, WalkError};
 use olm_model::read::Unreadable;
 use operator_scaffold::Error;
 use operator_scaffold::adopt;
-use operator_scaffold::adopt::{Found, Metadata};
+use operator_scaffold::adopt::{Found, Metadata, Source};
 
 /// How deep, and how many entries of, an operator's directory are looked at.
 const MAX_DEPTH: usize = 6;
@@ -32,14 +33,15 @@ const BASES: &str = "config/manifests/bases";
 
 pub(crate) fn run(directory: &Path, name: Option<&str>) -> Result<Exit> {
     let found = detect(directory)?;
-    let name = match name.map(str::to_owned).or_else(|| found.metadata.name.clone()) {
-        Some(name) => name,
-        None => directory_name(directory)?,
-    };
+    let stated = name.map(str::to_owned).or_else(|| found.metadata.name.clone());
+    let is_guessed = stated.is_none();
+    let name = stated.map_or_else(|| directory_name(directory), Ok)?;
     let files = adopt::files(&found, &name).map_err(|error| match &error {
-        Error::NoOperator { .. } | Error::SeveralOperators { .. } => {
-            anyhow::Error::new(error).context(directory.display().to_string())
-        }
+        Error::NoOperator { .. }
+        | Error::SeveralOperators { .. }
+        | Error::SeveralCharts { .. }
+        | Error::OtherKustomizations { .. }
+        | Error::OtherBase { .. } => anyhow::Error::new(error).context(directory.display().to_string()),
         Error::Name { .. } => anyhow::Error::new(error).context("pass --project-name"),
         _ => error.into(),
     })?;
@@ -67,6 +69,16 @@ pub(crate) fn run(directory: &Path, name: Option<&str>) -> Result<Exit> {
     let mut err = messages();
     for path in tree.keys() {
         writeln!(err, "{:>9} {}", "write", directory.join(path).display())?;
+    }
+    if is_guessed {
+        writeln!(
+            err,
+            "{NOTE} the package is {}, the name of the directory, because no file states one",
+            printable(&name)
+        )?;
+    }
+    for note in adopt::notes(&found, &name) {
+        writeln!(err, "{NOTE} {}", printable(&note))?;
     }
     writeln!(err, "next: make -C {} -f {} bundle", directory.display(), adopt::MAKEFILE)?;
     Ok(Exit::Success)
@@ -109,7 +121,13 @@ fn detect(directory: &Path) -> Result<Found> {
             _ => {}
         }
     }
-    found.metadata = Metadata::read(&found.files, found.chart(), |path| {
+    // The chart of an operand says nothing about the operator.
+    let source = found.source().ok();
+    let chart = match &source {
+        Some(Source::Chart(chart)) => Some(chart.as_str()),
+        _ => None,
+    };
+    found.metadata = Metadata::read(&found.files, chart, |path| {
         let bytes = opened
             .read(path, MAX_FILE_SIZE)
             .with_context(|| format!("failed to read {}", directory.join(path).display()))?;
