@@ -18,7 +18,10 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_restricted(context, Concern::Privilege, reporter, |pod, errors| {
+    scc::each_pod(context, reporter, |pod, allowed, errors| {
+        if allowed.contains(&Concern::SeLinux) {
+            return;
+        }
         const MESSAGE: &str = "fixed SELinux options: OpenShift assigns them from the namespace";
         if pod.security().is_some_and(|security| security.se_linux_options.is_some()) {
             let path = pod.spec_path.field("securityContext");
