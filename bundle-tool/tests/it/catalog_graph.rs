@@ -75,6 +75,13 @@ fn upgrades_are_those_of_both_versions_of_olm() {
         assert_eq!(output.status, Some(code), "{from}: {}", output.stderr);
         all.extend(["# ", from, ", ", channel, "\n", &output.stdout, "\n"]);
     }
+    // A version as tags have it is the same version, also of a bundle that is no longer in the catalog.
+    let stdout = |installed: &str| {
+        let arguments = ["explain-upgrade", ".", "--package", "gizmo", "--installed", installed];
+        tool(dir.path(), &arguments).stdout
+    };
+    assert_eq!(stdout("v1.0.0"), stdout("1.0.0"));
+    assert_eq!(stdout("v1.0.1"), stdout("1.0.1").replace("1.0.1", "v1.0.1"));
     // Without the range, both take each step.
     fs::write(dir.path().join("c.yaml"), VALID.replace("  skipRange: '>=1.0.0 <1.2.0'\n", "")).unwrap();
     let output = tool(dir.path(), &["explain-upgrade", ".", "--package", "gizmo", "--installed", "1.0.0"]);

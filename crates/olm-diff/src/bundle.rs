@@ -66,6 +66,10 @@ pub(crate) struct Summary {
     pub(crate) permissions: BTreeSet<Permission>,
     pub(crate) install_modes: BTreeSet<String>,
     pub(crate) webhooks: BTreeSet<String>,
+    /// The webhooks, as the CSV defines them.
+    pub(crate) webhook_definitions: Vec<Value>,
+    /// The APIs that the operator serves itself.
+    pub(crate) owned_apis: BTreeSet<String>,
     pub(crate) images: BTreeSet<String>,
     pub(crate) required_apis: BTreeSet<String>,
     pub(crate) min_kube_version: String,
@@ -206,9 +210,10 @@ impl Summary {
         images.remove("");
         let required = list(&spec["customresourcedefinitions"]["required"])
             .map(|api| format!("{} {}", string(&api["name"]), string(&api["version"])));
-        let services = list(&spec["apiservicedefinitions"]["required"]).map(|api| {
-            format!("{}.{} {}", string(&api["kind"]), string(&api["group"]), string(&api["version"]))
-        });
+        let services = |field: &str| -> BTreeSet<String> {
+            let apis = list(&spec["apiservicedefinitions"][field]);
+            apis.map(|api| api_name(&api["kind"], &api["group"], &api["version"])).collect()
+        };
         let deployments = list(&install["deployments"]).map(|deployment| {
             serde_json::json!({
                 "apiVersion": "apps/v1",
@@ -240,15 +245,25 @@ impl Summary {
                 .filter(|mode| mode["supported"] == true)
                 .map(|mode| string(&mode["type"]))
                 .collect(),
-            webhooks: list(&spec["webhookdefinitions"])
-                .map(|webhook| format!("{} {}", string(&webhook["type"]), string(&webhook["generateName"])))
-                .collect(),
+            webhooks: list(&spec["webhookdefinitions"]).map(webhook_name).collect(),
+            webhook_definitions: list(&spec["webhookdefinitions"]).cloned().collect(),
+            owned_apis: services("owned"),
             images,
-            required_apis: required.chain(services).collect(),
+            required_apis: required.chain(services("required")).collect(),
             min_kube_version: string(&spec["minKubeVersion"]),
             descriptors: list(&spec["customresourcedefinitions"]["owned"]).flat_map(descriptors).collect(),
         }
     }
+}
+
+/// Returns the name of an API: `Gizmo.gadgets.example.com v1`.
+pub(crate) fn api_name(kind: &Value, group: &Value, version: &Value) -> String {
+    format!("{}.{} {}", string(kind), string(group), string(version))
+}
+
+/// Returns the name of a webhook: `ValidatingAdmissionWebhook vgizmo.example.com`.
+pub(crate) fn webhook_name(webhook: &Value) -> String {
+    format!("{} {}", string(&webhook["type"]), string(&webhook["generateName"]))
 }
 
 /// Returns the descriptors of an owned CRD, from which consoles generate forms and detail pages.

@@ -22,7 +22,7 @@ pub enum Effect {
     Drops,
     /// Objects are read with other values than before.
     Changes,
-    /// The API server no longer serves a version: requests for it fail.
+    /// The API server no longer serves a version, a subresource or a field selector: requests for it fail.
     Unserved,
     /// Existing objects stay as they are; OLM v1 rejects the upgrade all the same.
     Harmless,
@@ -32,8 +32,8 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// The check that finds it, as crdify names it: `type`, `existingFieldRemoval`; or `kind`, `servedVersionRemoval` or
-    /// `servedVersionDisabled`, which OLM v1 does not check.
+    /// The check that finds it, as crdify names it: `type`, `existingFieldRemoval`; or `kind`, `servedVersionRemoval`,
+    /// `servedVersionDisabled`, `subresourceRemoval` or `selectableFieldRemoval`, which OLM v1 does not check.
     pub check: &'static str,
     /// The version (`v1`), two served versions (`v1beta1 -> v1`), or empty if it is about the whole CRD.
     pub version: String,
@@ -84,18 +84,18 @@ pub(crate) fn changes(old: &Value, new: &Value, stored: &[String], strict: bool)
     for (name, schema) in &old_versions.schemas {
         if let Some(other) = new_versions.schemas.get(name) {
             removed_fields(name, schema, other, &mut found);
-            found.extend(compare(name, schema, other));
+            found.extend(compare(name, schema, other, strict));
         }
     }
     if new["spec"]["conversion"]["strategy"] != "Webhook" {
         let known: HashMap<_, BTreeSet<Change>> = old_versions
             .pairs()
             .into_iter()
-            .map(|(name, old, new)| (name.clone(), compare(&name, old, new)))
+            .map(|(name, old, new)| (name.clone(), compare(&name, old, new, strict)))
             .collect();
         for (name, old, new) in new_versions.pairs() {
             let known = known.get(&name);
-            found.extend(compare(&name, old, new).into_iter().filter(|change| {
+            found.extend(compare(&name, old, new, strict).into_iter().filter(|change| {
                 let unordered =
                     strict && change.check == "required" && change.detail.matches(", ").count() > 1;
                 unordered || !known.is_some_and(|known| known.contains(change))
@@ -122,8 +122,8 @@ pub(crate) fn version_names(crd: &Value) -> BTreeSet<&str> {
     crd["spec"]["versions"].as_array().into_iter().flatten().filter_map(|v| v["name"].as_str()).collect()
 }
 
-/// Adds what OLM v1 does not check: a kind that changes, and served versions that are removed or no longer served. A version that
-/// objects are stored in is already reported.
+/// Adds what OLM v1 does not check: a kind that changes, served versions that are removed or no longer served, and what requests to a
+/// served version can no longer use. A version that objects are stored in is already reported.
 pub(crate) fn add_unserved(old: &Value, new: &Value, stored: &[String], found: &mut Vec<Change>) {
     let mut add = |check, version: &str, detail, effect| {
         let path = String::new();
@@ -140,7 +140,14 @@ pub(crate) fn add_unserved(old: &Value, new: &Value, stored: &[String], found: &
         names.map(str::to_owned).collect()
     };
     let names = version_names(new);
-    for version in served(old).difference(&served(new)) {
+    let (served_before, served_after) = (served(old), served(new));
+    for version in served_before.intersection(&served_after) {
+        let (before, after) = (requestable(old, version), requestable(new, version));
+        for (check, what) in before.difference(&after) {
+            add(*check, version, format!("{version} {what}"), Effect::Unserved);
+        }
+    }
+    for version in served_before.difference(&served_after) {
         if names.contains(version.as_str()) {
             add("servedVersionDisabled", version, version.clone(), Effect::Unserved);
         } else if !stored.contains(version) {
@@ -148,6 +155,21 @@ pub(crate) fn add_unserved(old: &Value, new: &Value, stored: &[String], found: &
         }
     }
     found.sort();
+}
+
+/// Returns what requests to a version can use besides its objects, each with the check that reports its removal: its subresources and
+/// the fields that objects can be selected by.
+fn requestable(crd: &Value, version: &str) -> BTreeSet<(&'static str, String)> {
+    let mut versions = crd["spec"]["versions"].as_array().into_iter().flatten();
+    let Some(version) = versions.find(|one| one["name"] == version) else { return BTreeSet::new() };
+    let subresources =
+        ["status", "scale"].into_iter().filter(|name| version["subresources"][name].is_object());
+    let fields = version["selectableFields"].as_array().into_iter().flatten();
+    let fields = fields.filter_map(|field| field["jsonPath"].as_str());
+    subresources
+        .map(|name| ("subresourceRemoval", name.to_owned()))
+        .chain(fields.map(|path| ("selectableFieldRemoval", path.to_owned())))
+        .collect()
 }
 
 /// The schemas of one version by path.
@@ -232,11 +254,11 @@ pub(crate) fn field(path: &str) -> &str {
 }
 
 /// All property checks for every path of the old version; one that is gone is compared with the empty schema.
-fn compare(version: &str, old: &Flat<'_>, new: &Flat<'_>) -> BTreeSet<Change> {
+fn compare(version: &str, old: &Flat<'_>, new: &Flat<'_>, strict: bool) -> BTreeSet<Change> {
     let mut found = BTreeSet::new();
     for (path, &old) in old {
         let new = new.get(path).copied().unwrap_or(Schema::EMPTY);
-        property(old, new, &mut |check, detail, effect| {
+        property(old, new, strict, &mut |check, detail, effect| {
             found.insert(Change { check, version: version.to_owned(), path: path.clone(), detail, effect });
         });
     }
@@ -244,7 +266,12 @@ fn compare(version: &str, old: &Flat<'_>, new: &Flat<'_>) -> BTreeSet<Change> {
 }
 
 /// The property checks of one path.
-fn property(old: Schema<'_>, new: Schema<'_>, add: &mut impl FnMut(&'static str, String, Effect)) {
+fn property(
+    old: Schema<'_>,
+    new: Schema<'_>,
+    strict: bool,
+    add: &mut impl FnMut(&'static str, String, Effect),
+) {
     let (before, after) = (old.string("type"), new.string("type"));
     if before != after {
         let widened = before == "integer" && after == "number";
@@ -295,7 +322,11 @@ fn property(old: Schema<'_>, new: Schema<'_>, add: &mut impl FnMut(&'static str,
         add("pattern", format!("{before:?} -> {after:?}"), effect);
     }
     one_of(old, new, add);
-    let unhandled = old.differences(new, HANDLED);
+    let mut unhandled = old.differences(new, HANDLED);
+    // The schema of a map's values has a path of its own, where its changes are reported.
+    if !strict && old.value("additionalProperties").is_some_and(Value::is_object) {
+        unhandled.retain(|name| *name != "additionalProperties");
+    }
     if !unhandled.is_empty() {
         let detail = unhandled.iter().map(|name| {
             let text =
@@ -385,8 +416,8 @@ fn one_of(old: Schema<'_>, new: Schema<'_>, add: &mut impl FnMut(&'static str, S
     }
 }
 
-/// Omits what existing objects do not notice, and the follow-up errors of removed fields: each removed field is
-/// reported once, as removed, and only the uppermost of a removed subtree.
+/// Omits what existing objects do not notice, and follow-up errors: each removed field is reported once, as removed, and only the
+/// uppermost of a removed subtree; what changes in alternative schemas is reported once, at their field.
 pub(crate) fn keep_relevant(changes: &mut Vec<Change>) {
     let removed: BTreeSet<(String, String)> = changes
         .iter()
@@ -408,6 +439,7 @@ pub(crate) fn keep_relevant(changes: &mut Vec<Change>) {
         }
         _ => {
             change.effect != Effect::Harmless
+                && !is_alternative(&change.path)
                 && !removed.contains(&(change.version.clone(), change.path.clone()))
                 && !below(&change.version, &change.path)
         }
@@ -512,6 +544,69 @@ mod tests {
         keep_relevant(&mut found);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].path, "removed field : v1.^.a");
+    }
+
+    #[test]
+    fn a_change_of_a_nested_schema_is_reported_once_unless_strict() {
+        let wrap = |field: &Value| crd(&json!({"type": "object", "properties": {"f": field}}));
+        let found = |old: &Value, new: &Value, strict| {
+            let mut found = changes(&wrap(old), &wrap(new), &["v1".to_owned()], strict);
+            if !strict {
+                keep_relevant(&mut found);
+            }
+            let found = found.into_iter().map(|change| format!("{} {}", change.path, change.check));
+            found.collect::<Vec<_>>()
+        };
+        let map = |values: Value| json!({"type": "object", "additionalProperties": values});
+        let (old, new) = (map(json!({"type": "string"})), map(json!({"type": "string", "maxLength": 2})));
+        assert_eq!(found(&old, &new, true), ["^.f.additionalProperties maxLength", "^.f unhandled"]);
+        assert_eq!(found(&old, &new, false), ["^.f.additionalProperties maxLength"]);
+        // What the values may be is only relaxed.
+        assert_eq!(found(&new, &old, false), [""; 0]);
+        let closed = json!({"type": "object"});
+        assert_eq!(
+            found(&old, &closed, false),
+            ["removed field : v1.^.f.additionalProperties existingFieldRemoval"]
+        );
+        assert_eq!(found(&closed, &new, false), ["^.f unhandled"]);
+        for (junctor, check) in [("anyOf", "unhandled"), ("oneOf", "oneOf")] {
+            let with = |pattern: &str| json!({"type": "string", junctor: [{"pattern": pattern}]});
+            assert_eq!(found(&with("a"), &with("b"), false), [format!("^.f {check}")], "{junctor}");
+        }
+    }
+
+    #[test]
+    fn what_requests_can_no_longer_use_is_reported_for_versions_that_stay_served() {
+        let version = |name: &str, served: bool, more: Value| {
+            let mut version = json!({"name": name, "served": served, "storage": name == "v1"});
+            version.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            version
+        };
+        let with = |versions: [Value; 2]| json!({"spec": {"scope": "Namespaced", "versions": versions}});
+        let all = json!({
+            "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.a", "statusReplicasPath": ".status.a"}},
+            "selectableFields": [{"jsonPath": ".spec.a"}, {"jsonPath": ".spec.b"}],
+        });
+        let old = with([version("v1", true, all.clone()), version("v1beta1", true, all.clone())]);
+        let fewer = json!({"subresources": {"status": null}, "selectableFields": [{"jsonPath": ".spec.b"}]});
+        let new = with([version("v1", true, fewer), version("v1beta1", false, json!({}))]);
+        let found = |old: &Value, new: &Value| {
+            let mut found = Vec::new();
+            add_unserved(old, new, &["v1".to_owned()], &mut found);
+            let found = found.into_iter().map(|change| (change.check, change.detail, change.effect));
+            found.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            found(&old, &new),
+            [
+                ("selectableFieldRemoval", "v1 .spec.a".to_owned(), Effect::Unserved),
+                ("servedVersionDisabled", "v1beta1".to_owned(), Effect::Unserved),
+                ("subresourceRemoval", "v1 scale".to_owned(), Effect::Unserved),
+                ("subresourceRemoval", "v1 status".to_owned(), Effect::Unserved),
+            ]
+        );
+        assert_eq!(found(&new, &old), []);
+        assert_eq!(found(&old, &old), []);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What changes in the Deployments of a CSV, field by field.
+//! What changes in the Deployments of a CSV, field by field. Webhooks are compared in the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(crate) fn changes(old: &[Value], new: &[Value]) -> Vec<String> {
     for new in new {
         let Some(old) = old.get(name(new)) else { continue };
         let start = format!("`{}`: spec", name(new));
-        compare(&start, &old["spec"], &new["spec"], MAX_DEPTH, &mut found);
+        compare(&start, &old["spec"], &new["spec"], &mut found);
     }
     let is_selector =
         |line: &String| line.split_once("`: ").is_some_and(|(_, path)| path.starts_with("spec.selector"));
@@ -35,19 +35,24 @@ fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
-fn compare(path: &str, old: &Value, new: &Value, depth: usize, found: &mut Vec<String>) {
+/// Adds the fields in which two values differ, as lines that begin with `path`.
+pub(crate) fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+    compare_nested(path, old, new, MAX_DEPTH, found);
+}
+
+fn compare_nested(path: &str, old: &Value, new: &Value, depth: usize, found: &mut Vec<String>) {
     if same_json(old, new) {
         return;
     }
     if let Some(depth) = depth.checked_sub(1) {
         if let (Value::Object(old), Value::Object(new)) = (old, new) {
             return fields(old, new, &mut |name, old, new| {
-                compare(&format!("{path}.{name}"), old, new, depth, found);
+                compare_nested(&format!("{path}.{name}"), old, new, depth, found);
             });
         }
         if let (Some(old), Some(new)) = (by_name(old), by_name(new)) {
             return fields(&old, &new, &mut |name, old, new| {
-                compare(&format!("{path}[{name}]"), old, new, depth, found);
+                compare_nested(&format!("{path}[{name}]"), old, new, depth, found);
             });
         }
     }

@@ -46,6 +46,10 @@ pub struct Difference {
     pub install_modes: Lists<String>,
     /// Webhooks, by type and name.
     pub webhooks: Lists<String>,
+    /// Fields that change in webhooks of the same type and name.
+    pub webhook_fields: Vec<String>,
+    /// APIs that the operator serves itself, through API services.
+    pub owned_apis: Lists<String>,
     /// Images that the operator runs or names in relatedImages.
     pub images: Lists<String>,
     /// APIs that have to be there, CRDs and others.
@@ -85,8 +89,8 @@ impl CrdDifference {
 }
 
 impl Difference {
-    /// Whether the upgrade breaks something: a CRD's change, an immutable field, a dependency that is new, an install mode or a CRD
-    /// that is gone, another package, an existing object.
+    /// Whether the upgrade breaks something: a CRD's change, an immutable field, a dependency that is new, an install mode, a CRD or an
+    /// owned API that is gone, another package, an existing object.
     #[must_use]
     pub fn breaks(&self) -> bool {
         self.objects.as_ref().is_some_and(|objects| !objects.broken.is_empty())
@@ -96,6 +100,7 @@ impl Difference {
             || !self.required_apis.added.is_empty()
             || !self.install_modes.removed.is_empty()
             || !self.crd_names.removed.is_empty()
+            || !self.owned_apis.removed.is_empty()
             || self.package.is_some()
     }
 

@@ -16,6 +16,7 @@ mod objects;
 mod report;
 mod schema;
 mod version;
+mod webhooks;
 
 use std::collections::BTreeMap;
 
@@ -92,6 +93,10 @@ pub fn compare(old: Version, mut new: Version, options: &Options) -> Difference 
             changed.push(CrdDifference { name: name.clone(), breaking });
         }
     }
+    let mut owned_apis = Lists::compare(&old.summary.owned_apis, &new.summary.owned_apis);
+    // An API that a CRD serves from now on is still there.
+    let served = new.served_apis();
+    owned_apis.removed.retain(|api| !served.contains(api));
     let sizes = old.manifests_size.zip(new.manifests_size);
     let crd_names = Lists::compare(&old.crds.into_keys().collect(), &new.crds.into_keys().collect());
     let immutable_fields = immutable::changes(&old.objects, &new.objects);
@@ -121,6 +126,8 @@ pub fn compare(old: Version, mut new: Version, options: &Options) -> Difference 
         permissions: Lists::compare(&old.permissions, &new.permissions),
         install_modes: Lists::compare(&old.install_modes, &new.install_modes),
         webhooks: Lists::compare(&old.webhooks, &new.webhooks),
+        webhook_fields: webhooks::changes(&old.webhook_definitions, &new.webhook_definitions),
+        owned_apis,
         images: Lists::compare(&old.images, &new.images),
         required_apis: Lists::compare(&old.required_apis, &new.required_apis),
         descriptors: Lists::compare(&old.descriptors, &new.descriptors),
@@ -131,5 +138,68 @@ pub fn compare(old: Version, mut new: Version, options: &Options) -> Difference 
         missing_edge,
         old: old.name,
         new: new.name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Compares two lists of objects.
+    fn difference(old: &[Json], new: &[Json]) -> Difference {
+        let version = |objects: &[Json]| {
+            let trees: Vec<_> = objects
+                .iter()
+                .filter_map(|object| {
+                    kube_yaml::parse(object.to_string().as_bytes()).documents.into_iter().next()
+                })
+                .collect();
+            Version::of_objects(trees.iter().map(kube_yaml::Tree::root))
+        };
+        compare(version(old), version(new), &Options::default())
+    }
+
+    fn csv(spec: &Json) -> Json {
+        json!({"kind": "ClusterServiceVersion", "metadata": {"name": "gizmo.v1"}, "spec": spec})
+    }
+
+    #[test]
+    fn an_owned_api_that_is_gone_breaks_clients_unless_a_crd_serves_it() {
+        let api = json!({"group": "gadgets.example.com", "version": "v1", "kind": "Gizmo", "name": "gizmos"});
+        let old = [csv(&json!({"apiservicedefinitions": {"owned": [api]}}))];
+        let found = difference(&old, &[csv(&json!({}))]);
+        assert!(found.breaks());
+        assert_eq!(found.owned_apis.removed, ["Gizmo.gadgets.example.com v1"]);
+        assert_eq!(summary(&found), "0 breaking changes in 0 CRDs, 1 owned API removed");
+        let crd = json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "gizmos.gadgets.example.com"},
+            "spec": {
+                "group": "gadgets.example.com",
+                "names": {"kind": "Gizmo"},
+                "versions": [{"name": "v1", "served": true}],
+            },
+        });
+        assert!(!difference(&old, &[csv(&json!({})), crd]).breaks());
+        let added = difference(&[csv(&json!({}))], &old);
+        assert!(!added.breaks());
+        let titles: Vec<_> = sections(&added, ["-", "+"]).into_iter().map(|section| section.title).collect();
+        assert_eq!(titles, ["owned APIs"]);
+    }
+
+    #[test]
+    fn a_changed_webhook_is_listed_and_breaks_nothing() {
+        let with = |policy: &str| {
+            let webhook = json!({"type": "ValidatingAdmissionWebhook", "generateName": "v.example.com", "failurePolicy": policy});
+            [csv(&json!({"webhookdefinitions": [webhook]}))]
+        };
+        let found = difference(&with("Ignore"), &with("Fail"));
+        assert!(!found.breaks());
+        let [section] = sections(&found, ["-", "+"]).try_into().unwrap();
+        let line = "ValidatingAdmissionWebhook v.example.com: failurePolicy: Ignore -> Fail";
+        assert_eq!((section.title, section.changes), ("webhooks", vec![line.to_owned()]));
     }
 }

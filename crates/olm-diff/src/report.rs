@@ -130,6 +130,10 @@ pub fn sentence(change: &Change) -> String {
         "kind" => format!("kind changed: {detail} (the API server rejects the CRD)"),
         "servedVersionRemoval" => format!("served version removed: {detail} ({effect})"),
         "servedVersionDisabled" => format!("version no longer served: {detail} ({effect})"),
+        "subresourceRemoval" => format!("subresource removed: {detail} ({effect})"),
+        "selectableFieldRemoval" => {
+            format!("selectable field removed: {detail} (requests with it as field selector fail)")
+        }
         "existingFieldRemoval" => format!("field removed: {detail} ({effect})"),
         check => format!("{} {}: {check}: {detail} ({effect})", change.version, field(&change.path)),
     }
@@ -194,7 +198,12 @@ pub fn sections(difference: &Difference, marks: [&str; 2]) -> Vec<Section> {
         }),
         ("service accounts", lines(&difference.service_accounts, marks)),
         ("permissions", lines(&difference.permissions, marks)),
-        ("webhooks", lines(&difference.webhooks, marks)),
+        ("webhooks", {
+            let mut webhooks = lines(&difference.webhooks, marks);
+            webhooks.extend(difference.webhook_fields.iter().cloned());
+            webhooks
+        }),
+        ("owned APIs", lines(&difference.owned_apis, marks)),
         ("required APIs", lines(&difference.required_apis, marks)),
         ("images", lines(&difference.images, marks)),
         ("descriptors", lines(&difference.descriptors, marks)),
@@ -232,6 +241,9 @@ pub fn summary(difference: &Difference) -> String {
     }
     if !difference.crd_names.removed.is_empty() {
         parts.push(plural(difference.crd_names.removed.len(), "CRD") + " removed");
+    }
+    if !difference.owned_apis.removed.is_empty() {
+        parts.push(plural(difference.owned_apis.removed.len(), "owned API") + " removed");
     }
     if !difference.install_modes.removed.is_empty() {
         parts.push(plural(difference.install_modes.removed.len(), "install mode") + " removed");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use super::bundle::{Dependencies, Summary, converted_crds, limits};
+use super::bundle::{Dependencies, Summary, api_name, converted_crds, limits};
 use super::immutable;
 use kube_yaml::Value;
 use olm_model::file::MANIFESTS;
@@ -119,6 +119,17 @@ impl Version {
             self.crds.iter().filter(|(_, crd)| super::crd::version_names(crd).contains(version));
         let is_storage = |crd: &Json| super::crd::storage_versions(crd).iter().any(|name| name == version);
         with_version.map(|(name, crd)| (name.as_str(), is_storage(crd))).collect()
+    }
+
+    /// Returns the names of the APIs that CRDs serve.
+    pub(crate) fn served_apis(&self) -> BTreeSet<String> {
+        let apis = |crd: &Json| -> Vec<String> {
+            let spec = &crd["spec"];
+            let versions = spec["versions"].as_array().into_iter().flatten();
+            let served = versions.filter(|version| version["served"] == true);
+            served.map(|version| api_name(&spec["names"]["kind"], &spec["group"], &version["name"])).collect()
+        };
+        self.crds.values().flat_map(apis).collect()
     }
 
     /// Whether there is a CRD with this name.

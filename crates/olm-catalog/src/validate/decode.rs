@@ -1,5 +1,6 @@
 //! One document into its [`Blob`], with all findings that show without looking at another document.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::blob::{
@@ -24,6 +25,9 @@ const NO_SCHEMA: &str = "set `schema`; if the file does not belong to the catalo
 
 const FOREIGN_FILE: &str =
     "if the file does not belong to the catalog, list it in `.indexignore`, or move it out of the catalog";
+
+/// The name of standard input in findings.
+const STANDARD_INPUT: &str = "-";
 
 /// The schemas of OLM, which its components and opm read.
 const SCHEMAS: [&str; 4] = ["olm.package", "olm.channel", "olm.bundle", "olm.deprecations"];
@@ -70,14 +74,26 @@ pub fn decode(document: &Document) -> Decoded {
             let position = Some(error.position).filter(|position| position.line > 0);
             let rule = &catalog::CATALOG_FILE_INVALID;
             let finding = rule.finding(&document.file, position, "", &*error.message);
-            decoder.findings.push(match error.help {
-                Some(help) => Finding { help: help.into(), ..finding },
+            decoder.findings.push(match help_of_error(&document.file, error.help) {
+                Some(help) => Finding { help, ..finding },
                 None => finding,
             });
             (Blob::Invalid, Vec::new())
         }
     };
     Decoded { blob, findings: decoder.findings, comments }
+}
+
+/// Returns what to do about a file that is not valid YAML. opm reads all files of a directory, also those that no catalog would be
+/// written to.
+fn help_of_error(file: &str, help: Option<&str>) -> Option<Cow<'static, str>> {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    match name.rsplit_once('.') {
+        Some((_, "yaml" | "yml" | "json")) => help.map(|help| help.to_owned().into()),
+        Some(_) => Some(FOREIGN_FILE.into()),
+        None if name == STANDARD_INPUT => help.map(|help| help.to_owned().into()),
+        None => help.map(|help| format!("{help}; {FOREIGN_FILE}").into()),
+    }
 }
 
 /// Checks YAML: objects in `olm.bundle.object` may be written in it.
@@ -605,4 +621,25 @@ fn check_release(release: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invalid_yaml_of_a_foreign_file_leads_to_indexignore() {
+        let help = |file: &str| help_of_error(file, Some("quote the value")).map(Cow::into_owned);
+        for file in ["a/catalog.yaml", "catalog.yml", "catalog.json", "-"] {
+            assert_eq!(help(file).as_deref(), Some("quote the value"), "{file}");
+        }
+        for file in ["a/icon.png", "README.md", ".DS_Store"] {
+            assert_eq!(help(file).as_deref(), Some(FOREIGN_FILE), "{file}");
+            assert_eq!(help_of_error(file, None).as_deref(), Some(FOREIGN_FILE), "{file}");
+        }
+        for file in ["README", "v1.2/catalog"] {
+            assert_eq!(help(file), Some(format!("quote the value; {FOREIGN_FILE}")), "{file}");
+            assert_eq!(help_of_error(file, None), None, "{file}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 use serde_json::Value as Json;
 
 use super::examples;
+use crate::kubernetes::names;
 use crate::openapi::Crds;
 use crate::prelude::*;
 
@@ -8,13 +9,19 @@ pub(crate) static RULE: Rule = Rule {
     id: "example-rejected",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "An example of the CSV is not valid for the schema of its CRD in the bundle.",
+    what: "An example of the CSV is not valid for the schema of its CRD in the bundle, or has metadata that the API server rejects: no name, or an invalid name or label.",
     impacts: &[Impact::Specific(
-        "Consoles fill their forms with the example, and the API server rejects what users then create.",
+        "Consoles fill their forms and editors with the example, and the API server rejects what users then create.",
     )],
     help: "correct the example, or the schema of the CRD",
     sources: &[
-        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/validation/validation.go").since("1.16")
+        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/validation/validation.go").since("1.16"),
+        Source::symbols(
+            Project::ApiextensionsApiserver,
+            "pkg/registry/customresource/validator.go",
+            &["customResourceValidator.Validate"],
+        )
+        .since("1.16"),
     ],
     check: Check::Bundle(check),
 };
@@ -33,14 +40,56 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         let annotations = root.field("metadata.annotations");
         let path = annotations.key(examples::key(csv));
         for example in &list {
-            let Some(reason) = crds.outcome(example).and_then(|outcome| outcome.rejected) else { continue };
+            let Some(outcome) = crds.outcome(example).filter(|outcome| outcome.is_served) else { continue };
             let kind = example["kind"].as_str().unwrap_or_default();
             let name = example["metadata"]["name"].as_str().unwrap_or_default();
-            reporter.field(
-                &csv.object,
-                &path,
-                format!("the CRD rejects the example {kind} `{name}`: {reason}"),
-            );
+            let problems =
+                [("API server", metadata_problem(&example["metadata"])), ("CRD", outcome.rejected)];
+            for (by, problem) in problems {
+                let Some(problem) = problem else { continue };
+                let example = if name.is_empty() { kind.to_owned() } else { format!("{kind} `{name}`") };
+                let message = format!("the {by} rejects the example {example}: {problem}");
+                reporter.field(&csv.object, &path, message);
+            }
         }
     }
+}
+
+/// The maximum length of a prefix in a generated name (`MaxGeneratedNameLength` in `pkg/storage/names` of apiserver).
+const MAX_PREFIX: usize = 58;
+
+/// Returns what the API server rejects in the metadata of a new custom resource.
+fn metadata_problem(metadata: &Json) -> Option<String> {
+    let text = |field: &str| match &metadata[field] {
+        Json::Null => Some(""),
+        value => value.as_str(),
+    };
+    let located = |field: &str, verdict: Result<(), String>| {
+        verdict.err().map(|problem| format!("metadata.{field}: {problem}"))
+    };
+    // Other types than strings are a matter of the schema.
+    let (name, prefix) = (text("name")?, text("generateName")?);
+    if name.is_empty() && prefix.is_empty() {
+        return Some("missing required field `metadata.name`".to_owned());
+    }
+    let problem = if name.is_empty() {
+        // The API server shortens a prefix before it completes the name.
+        let kept = prefix.get(..MAX_PREFIX).unwrap_or(prefix);
+        let is_invalid = names::dns_subdomain(&format!("{kept}00000")).is_err();
+        is_invalid.then(|| {
+            format!(
+                "metadata.generateName: invalid prefix `{prefix}`: names that begin with it are not DNS names"
+            )
+        })
+    } else {
+        located("name", names::dns_subdomain(name))
+    };
+    let labels = metadata["labels"].as_object().into_iter().flatten();
+    let mut labels = labels.filter_map(|(key, value)| Some((key, value.as_str()?)));
+    problem.or_else(|| {
+        labels.find_map(|(key, value)| {
+            let verdict = names::label_key(key).and_then(|()| names::label_value(value));
+            located(&format!("labels[{key}]"), verdict)
+        })
+    })
 }

@@ -18,7 +18,10 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_restricted(context, Concern::Privilege, reporter, |pod, errors| {
+    scc::each_pod(context, reporter, |pod, allowed, errors| {
+        if allowed.contains(&Concern::Privilege) {
+            return;
+        }
         pod.each_container(|container, path, _| {
             let capabilities =
                 container.security_context.as_ref().and_then(|security| security.capabilities.as_ref());

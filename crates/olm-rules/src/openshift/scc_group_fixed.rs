@@ -18,7 +18,10 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_restricted(context, Concern::Group, reporter, |pod, errors| {
+    scc::each_pod(context, reporter, |pod, allowed, errors| {
+        if allowed.contains(&Concern::Group) {
+            return;
+        }
         if let Some(group) = pod.security().and_then(|security| security.fs_group) {
             let path = pod.spec_path.field("securityContext");
             let message =

@@ -18,19 +18,19 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_restricted(context, Concern::HostNetwork, reporter, |pod, errors| {
+    scc::each_pod(context, reporter, |pod, allowed, errors| {
         let used = [
-            ("hostNetwork", pod.spec.host_network),
-            ("hostPID", pod.spec.host_pid),
-            ("hostIPC", pod.spec.host_ipc),
+            ("hostNetwork", Concern::HostNetwork, pod.spec.host_network),
+            ("hostPID", Concern::HostProcesses, pod.spec.host_pid),
+            ("hostIPC", Concern::HostProcesses, pod.spec.host_ipc),
         ];
-        for (field, used) in used {
-            if used == Some(true) {
+        for (field, concern, used) in used {
+            if used == Some(true) && !allowed.contains(&concern) {
                 errors.add(&pod.spec_path.field(field), format!("forbidden field `{field}`"));
             }
         }
-        if pod.host_network() {
-            // The API server then sets the host port of every port.
+        // The API server sets the host port of every port if the pod uses the network of the host.
+        if pod.host_network() || allowed.contains(&Concern::HostNetwork) {
             return;
         }
         pod.each_container(|container, path, _| {

@@ -18,13 +18,18 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_restricted(context, Concern::Privilege, reporter, |pod, errors| {
+    scc::each_pod(context, reporter, |pod, allowed, errors| {
+        if allowed.contains(&Concern::Privilege) {
+            return;
+        }
         pod.each_container(|container, path, _| {
             let Some(security) = &container.security_context else { return };
             let path = path.field("securityContext");
             if security.privileged == Some(true) {
                 errors.add(&path.field("privileged"), "privileged container");
-            } else if security.allow_privilege_escalation == Some(true) {
+            } else if security.allow_privilege_escalation == Some(true)
+                && !allowed.contains(&Concern::Escalation)
+            {
                 errors.add(&path.field("allowPrivilegeEscalation"), "container allows privilege escalation");
             }
         });

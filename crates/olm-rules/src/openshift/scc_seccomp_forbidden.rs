@@ -18,7 +18,10 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_restricted(context, Concern::Privilege, reporter, |pod, errors| {
+    scc::each_pod(context, reporter, |pod, allowed, errors| {
+        if allowed.contains(&Concern::Privilege) {
+            return;
+        }
         let path = pod.spec_path.field("securityContext");
         let profile = pod.security().and_then(|security| security.seccomp_profile.as_ref());
         if let Some(profile) = profile.filter(|profile| profile.type_ != "RuntimeDefault") {

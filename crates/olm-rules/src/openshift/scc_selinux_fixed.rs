@@ -17,9 +17,13 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Bundle(check),
 };
 
+const MESSAGE: &str = "fixed SELinux options: OpenShift assigns them from the namespace";
+
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_restricted(context, Concern::Privilege, reporter, |pod, errors| {
-        const MESSAGE: &str = "fixed SELinux options: OpenShift assigns them from the namespace";
+    scc::each_pod(context, reporter, |pod, allowed, errors| {
+        if allowed.contains(&Concern::SeLinux) {
+            return;
+        }
         if pod.security().is_some_and(|security| security.se_linux_options.is_some()) {
             let path = pod.spec_path.field("securityContext");
             errors.add(&path.field("seLinuxOptions"), MESSAGE);

@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_restricted(context, Concern::Volume, reporter, |pod, errors| {
+    scc::each_pod(context, reporter, |pod, allowed, errors| {
         pod.each_volume(|volume, path| {
             let others = [
                 ("awsElasticBlockStore", volume.aws_elastic_block_store.is_some()),
@@ -44,7 +44,14 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 ("vsphereVolume", volume.vsphere_volume.is_some()),
             ];
             for (kind, _) in others.iter().filter(|(_, used)| *used) {
-                errors.add(&path.field(kind), format!("forbidden volume type `{kind}`"));
+                let concern = match *kind {
+                    "hostPath" => Concern::HostPath,
+                    "nfs" => Concern::Nfs,
+                    _ => Concern::Volume,
+                };
+                if !allowed.contains(&concern) {
+                    errors.add(&path.field(kind), format!("forbidden volume type `{kind}`"));
+                }
             }
         });
     });

@@ -56,17 +56,15 @@ impl ExplainUpgrade {
         let linked = packages.get(self.package.as_str()).context("the package is not in the catalog")?;
         let name = self.channel.as_deref().unwrap_or(&linked.package.default_channel);
         let channel = linked.channel(name)?;
-        // A name, or the version of a bundle.
-        let by_version = linked
-            .bundles
-            .values()
-            .find(|bundle| bundle.version_and_release().as_deref() == Some(self.installed.as_str()));
+        // A name, or the version of a bundle, which tags of images and of git begin with `v`.
+        let wanted = without_v(&self.installed);
+        let by_version =
+            linked.bundles.values().find(|bundle| bundle.version_and_release().as_deref() == Some(wanted));
         let (from, installed) = match (linked.bundles.get(self.installed.as_str()), by_version) {
             (Some(bundle), _) | (None, Some(bundle)) => (bundle.name.as_str(), bundle.version.clone()),
             // A bundle that the catalog does not have may be replaced or skipped nevertheless.
             (None, None) => {
-                let version =
-                    self.installed.split_once(".v").map_or(self.installed.as_str(), |(_, version)| version);
+                let version = self.installed.split_once(".v").map_or(wanted, |(_, version)| version);
                 (self.installed.as_str(), version::strict(version).ok())
             }
         };
@@ -123,6 +121,11 @@ impl ExplainUpgrade {
         out.flush()?;
         Ok(exit)
     }
+}
+
+/// Returns a version without the `v` before it.
+fn without_v(version: &str) -> &str {
+    version.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(version)
 }
 
 /// Writes why another upgrade is not made.
