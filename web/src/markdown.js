@@ -105,6 +105,6 @@ export function markdown(source, level = 3) {
       out.push(element("p", {}, inline(paragraph.join(" "))));
     }
   }
-  if (at < lines.length) out.push(h("p", { class: "muted" }, "The rest of this text is not shown."));
+  if (at < lines.length || source.length > MAX) out.push(h("p", { class: "muted" }, "The rest of this text is not shown."));
   return out;
 }

@@ -234,7 +234,7 @@ fn bad_input_is_reported_and_nothing_is_written() {
             "in/x.yaml",
             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '{{ .Release.Name }}'\n",
             &[],
-            "in/x.yaml:4:9: the name `{{ .Release.Name }}` is a template: render the input first",
+            "in/x.yaml:4:9: the name `{{ .Release.Name }}` contains a template expression without a value",
         ),
         (
             "in/z.yaml",

@@ -300,6 +300,7 @@ fn metadata_that_a_recipe_changes_does_not_accumulate() {
         ("sed 's/a/b/' bundle.Dockerfile > other.Dockerfile", true),
         ("# sed -i 's/a/b/' bundle.Dockerfile", true),
         ("grep -i label bundle.Dockerfile", true),
+        ("yq -i '.metadata.annotations.a = \"b\"' bundle/manifests/x.yaml", true),
         ("sed -i 's/a/b/' README.md", true),
     ] {
         let directory =

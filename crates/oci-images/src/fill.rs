@@ -47,7 +47,10 @@ pub(crate) async fn fetch_into(
                     let writer = Arc::clone(writer);
                     adding.push(blocking(move || {
                         let added = writer.add(&blob);
-                        drop(lock);
+                        match lock {
+                            Some(lock) if added.is_err() => lock.fail(),
+                            lock => drop(lock),
+                        }
                         added
                     }));
                 }

@@ -1,5 +1,5 @@
-//! Locks by key: one task does the work for a key, and the others wait and find it done. If it fails, none waits any more, because
-//! each failure may take as long as a timeout.
+//! Locks by key: one task does the work for a key, and the others wait and find it done. After a failure, tasks no longer wait for
+//! each other, because each failure may take as long as a timeout.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,14 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 /// The locks that tasks hold or wait for, and those of work that has failed.
 #[derive(Debug, Default)]
-pub(crate) struct KeyedLocks(Mutex<HashMap<String, Arc<Lock>>>);
+pub(crate) struct KeyedLocks(Mutex<Locks>);
+
+#[derive(Debug, Default)]
+struct Locks {
+    by_key: HashMap<String, Arc<Lock>>,
+    /// The number of locks at which those that nobody needs any more are removed.
+    sweep_at: usize,
+}
 
 #[derive(Debug, Default)]
 struct Lock {
@@ -30,8 +37,11 @@ impl KeyedLocks {
     pub(crate) async fn lock(&self, key: String) -> KeyedLock {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            locks.retain(|_, lock| Arc::strong_count(lock) > 1 || lock.has_failed());
-            Arc::clone(locks.entry(key).or_default())
+            if locks.by_key.len() >= locks.sweep_at {
+                locks.by_key.retain(|_, lock| Arc::strong_count(lock) > 1 || lock.has_failed());
+                locks.sweep_at = 2 * locks.by_key.len() + 16;
+            }
+            Arc::clone(locks.by_key.entry(key).or_default())
         };
         let mut guard = None;
         if !lock.has_failed() {
@@ -71,8 +81,10 @@ mod tests {
         // It has failed once, so that a third one does not wait for the second.
         let third = locks.lock("a".into()).await;
         drop((second, third));
-        locks.lock("c".into()).await;
-        let keys: Vec<String> = locks.0.lock().unwrap().keys().cloned().collect();
-        assert_eq!(keys.len(), 2, "what has failed and what is held last are kept: {keys:?}");
+        for number in 0..100 {
+            locks.lock(number.to_string()).await;
+        }
+        let left = &locks.0.lock().unwrap().by_key;
+        assert!(left.len() < 40 && left.contains_key("a"), "{left:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Errors of the system, of JSON, of TLS and of HTTP in plain words: without the names of types, numbers of errors, and the layers that wrap
-//! them.
+//! Errors of the system, of JSON, of TLS and of HTTP in plain words: without the names of types, numbers of errors, and the layers
+//! that wrap them.
 
 use std::io;
 
@@ -28,7 +28,10 @@ pub(crate) fn io_error(error: &io::Error) -> String {
 #[cfg(feature = "sign")]
 pub(crate) fn json_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let (text, place) = text.rfind(" at line ").map_or((text.as_str(), ""), |at| text.split_at(at));
+    let (text, place) = text
+        .rfind(" at line ")
+        .filter(|_| error.line() > 0)
+        .map_or((text.as_str(), ""), |at| text.split_at(at));
     let types = text.strip_prefix("invalid type: ").and_then(|types| types.rsplit_once(", expected "));
     let text = match types {
         Some((found, expected)) => format!("expected {}, found {}", json_type(expected), json_type(found)),

@@ -141,9 +141,12 @@ pub(crate) fn add_unserved(old: &Value, new: &Value, stored: &[String], found: &
     };
     let names = version_names(new);
     let (served_before, served_after) = (served(old), served(new));
+    let (before, after) = (requestable(old), requestable(new));
     for version in served_before.intersection(&served_after) {
-        let (before, after) = (requestable(old, version), requestable(new, version));
-        for (check, what) in before.difference(&after) {
+        let (Some(before), Some(after)) = (before.get(version.as_str()), after.get(version.as_str())) else {
+            continue;
+        };
+        for (check, what) in before.difference(after) {
             add(*check, version, format!("{version} {what}"), Effect::Unserved);
         }
     }
@@ -157,19 +160,24 @@ pub(crate) fn add_unserved(old: &Value, new: &Value, stored: &[String], found: &
     found.sort();
 }
 
-/// Returns what requests to a version can use besides its objects, each with the check that reports its removal: its subresources and
-/// the fields that objects can be selected by.
-fn requestable(crd: &Value, version: &str) -> BTreeSet<(&'static str, String)> {
-    let mut versions = crd["spec"]["versions"].as_array().into_iter().flatten();
-    let Some(version) = versions.find(|one| one["name"] == version) else { return BTreeSet::new() };
-    let subresources =
-        ["status", "scale"].into_iter().filter(|name| version["subresources"][name].is_object());
-    let fields = version["selectableFields"].as_array().into_iter().flatten();
-    let fields = fields.filter_map(|field| field["jsonPath"].as_str());
-    subresources
-        .map(|name| ("subresourceRemoval", name.to_owned()))
-        .chain(fields.map(|path| ("selectableFieldRemoval", path.to_owned())))
-        .collect()
+/// Returns what requests to each version can use besides its objects, each with the check that reports its removal: its subresources
+/// and the fields that objects can be selected by.
+fn requestable(crd: &Value) -> HashMap<&str, BTreeSet<(&'static str, String)>> {
+    let mut found = HashMap::new();
+    for version in crd["spec"]["versions"].as_array().into_iter().flatten() {
+        let Some(name) = version["name"].as_str() else { continue };
+        let subresources =
+            ["status", "scale"].into_iter().filter(|name| version["subresources"][name].is_object());
+        let fields = version["selectableFields"].as_array().into_iter().flatten();
+        let fields = fields.filter_map(|field| field["jsonPath"].as_str());
+        found.entry(name).or_insert_with(|| {
+            subresources
+                .map(|name| ("subresourceRemoval", name.to_owned()))
+                .chain(fields.map(|path| ("selectableFieldRemoval", path.to_owned())))
+                .collect()
+        });
+    }
+    found
 }
 
 /// The schemas of one version by path.

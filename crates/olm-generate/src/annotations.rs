@@ -191,9 +191,8 @@ impl Kept {
         let mut comments = Vec::new();
         // Whether the current lines belong to an annotation that is not ours.
         let mut within_custom = false;
-        let begins =
-            |line: &&str| !matches!(line.split_once(':'), Some((key, "")) if name(key) == "annotations");
-        let mut lines = text.trim_start_matches('\u{feff}').lines().skip_while(begins).skip(1).peekable();
+        let begins = |line: &&str| !matches!(line.split_once(':'), Some((key, rest)) if name(key) == "annotations" && matches!(rest.trim_start().chars().next(), None | Some('#')));
+        let lines = text.trim_start_matches('\u{feff}').lines().skip_while(begins).skip(1);
         let indent_of = |line: &str| line.len() - line.trim_start().len();
         let is_entry = |line: &&&str| !matches!(line.trim_start().chars().next(), None | Some('#'));
         // Written with two spaces again.
@@ -203,19 +202,19 @@ impl Kept {
             let shift = if indent < own_indent { indent } else { indent - own_indent + 2 };
             format!("{}{}", " ".repeat(shift), &line[indent..])
         };
-        while let Some(line) = lines.next() {
+        let mut blank = 0;
+        for line in lines {
             let indent = indent_of(line);
             let content = line.trim_start();
             if content.is_empty() {
-                // Blocks may have empty lines.
-                let is_within = lines.peek().is_some_and(|next| indent_of(next) > own_indent);
-                if within_custom && is_within {
-                    kept.custom.push(String::new());
-                } else {
-                    within_custom = false;
-                }
-            } else if indent > own_indent && within_custom {
+                blank += 1;
+                continue;
+            }
+            // Blocks may have empty lines.
+            let before = std::mem::take(&mut blank);
+            if indent > own_indent && within_custom {
                 kept.custom.append(&mut comments);
+                kept.custom.extend(std::iter::repeat_n(String::new(), before));
                 kept.custom.push(indented(line));
             } else if content.starts_with('#') {
                 if !is_heading(content) {
@@ -284,8 +283,10 @@ mod tests {
         let own = "operators.operatorframework.io.bundle.package.v1";
         for (old, kept) in [
             (
-                format!("annotations:\n    {own}: a\n    # why\n    b: c\n    d: |-\n      e\n\n      f\n"),
-                "\n  # why\n  b: c\n  d: |-\n    e\n\n    f\n",
+                format!(
+                    "annotations: # mine\n    {own}: a\n    # why\n    b: c\n    d: |-\n      e\n\n\n      f\n"
+                ),
+                "\n  # why\n  b: c\n  d: |-\n    e\n\n\n    f\n",
             ),
             (format!("\u{feff}annotations:\n {own}: a\n b: c\n"), "\n  b: c\n"),
             (format!("\"annotations\":\n  {own}: a\n  \"b\": c\n"), "\n  \"b\": c\n"),

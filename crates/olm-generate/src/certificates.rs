@@ -100,8 +100,8 @@ impl<'c> Certificates<'c> {
             report.warn(
                 deployment.source,
                 format!(
-                    "{title}: the pods do not start, because an environment variable is of Secret `{}`, which cert-manager creates from \
-                     {}, and a bundle cannot contain that; remove the variable, or make it optional",
+                    "{title}: the pods do not start, because an environment variable reads Secret `{}`, which cert-manager creates from \
+                     {}; a bundle cannot contain that Certificate: remove the variable, or make it optional",
                     secret.escape_debug(),
                     report.title(certificate.source),
                 ),

@@ -173,7 +173,7 @@ fn install(
                 report.warn(
                     deployment.source,
                     format!(
-                        "{title}: metadata.annotations such as `{}` were omitted: a CSV has none for a Deployment",
+                        "{title}: metadata.annotations such as `{}` were omitted: a CSV cannot contain annotations of a Deployment",
                         annotation.escape_debug()
                     ),
                 );

@@ -32,7 +32,8 @@ pub enum Error {
         known: &'static str,
     },
     /// The name or the image of an object is that of a template.
-    #[error("{place}: the {what} `{}` is a template: render the input first, for example with `helm template`", .text.escape_debug())]
+    #[error("{place}: the {what} `{}` contains a template expression without a value: render the input with all values, for example \
+         with `helm template`", .text.escape_debug())]
     Unrendered {
         /// Where the object is.
         place: SourceLocation,

@@ -110,11 +110,12 @@ fn duplicate_keys<'v>(value: Value<'v>, found: &mut impl FnMut(Value<'v>)) {
         Kind::Array => value.items().for_each(|item| duplicate_keys(item, found)),
         Kind::Object => {
             let mut seen = HashSet::with_capacity(value.len());
-            for (key, value) in value.entries() {
-                if !seen.insert(key.text()) {
+            for (key, child) in value.entries() {
+                // A merged key (`<<`) is written in another map.
+                if key.position() >= value.position() && !seen.insert(key.text()) {
                     found(key);
                 }
-                duplicate_keys(value, found);
+                duplicate_keys(child, found);
             }
         }
         _ => {}
@@ -214,9 +215,9 @@ impl Collected {
         let (api_version, kind) = list_type.unwrap_or((string("apiVersion"), string("kind")));
         if root.kind() != Kind::Object || kind.is_empty() {
             let source = register(file, root, report);
-            if root.kind() == Kind::Array {
+            if root.items().any(|item| item.get("kind").is_some()) {
                 report.warn(source, "expected an object, found a list: use an object of kind `List`, or separate the objects with `---`");
-            } else if ["apiVersion", "metadata"].iter().any(|key| root.get(key).is_some()) {
+            } else if root.get("metadata").is_some() {
                 let name = root.dig(&["metadata", "name"]).map_or("", Value::text);
                 report.warn(
                     source,
@@ -233,8 +234,8 @@ impl Collected {
         let is_list = root.get("items").is_some_and(|items| items.kind() == Kind::Array);
         if (api_version == "v1" && kind == "List") || (kind.ends_with("List") && is_list) {
             // As in the answers of the API server, the items of a typed list need not say what they are.
-            let items_type =
-                Some((api_version, kind.trim_end_matches("List"))).filter(|(_, kind)| !kind.is_empty());
+            let items_type = Some((api_version, kind.strip_suffix("List").unwrap_or(kind)))
+                .filter(|(_, kind)| !kind.is_empty());
             for item in root.get("items").into_iter().flat_map(Value::items) {
                 self.document(file, item, items_type, report)?;
             }

@@ -1,6 +1,6 @@
 //! The objects of the input that are files of the bundle, and how these files are named.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value as Json;
 
@@ -23,8 +23,8 @@ const MAX_FILE_NAME: usize = 255;
 ///
 /// # Errors
 /// A name exceeds [`MAX_FILE_NAME`].
-pub(crate) fn files(
-    collected: &Collected,
+pub(crate) fn files<'c>(
+    collected: &'c Collected,
     rbac: &Rbac<'_>,
     certificates: &Certificates<'_>,
     is_of_sdk: bool,
@@ -43,6 +43,14 @@ pub(crate) fn files(
             );
         }
     }
+    let group_and_kind = |definition: &'c Item| {
+        (
+            string_at(&definition.json, &["spec", "group"]),
+            string_at(&definition.json, &["spec", "names", "kind"]),
+        )
+    };
+    let definitions: HashMap<(&str, &str), &Item> =
+        collected.definitions().map(|definition| (group_and_kind(definition), definition)).collect();
     let mut files = Files { is_of_sdk, ..Files::default() };
     for definition in collected.definitions() {
         let (group, plural) = (
@@ -73,7 +81,7 @@ pub(crate) fn files(
             }
             files.add(&file_name(other), other, report)?;
         } else if report.sources[other.source].outcomes.is_empty() {
-            omit(other, collected, certificates, report);
+            omit(other, &definitions, certificates, report);
         }
     }
     for item in &rbac.rest {
@@ -82,7 +90,12 @@ pub(crate) fn files(
     Ok(files.list)
 }
 
-fn omit(item: &Item, collected: &Collected, certificates: &Certificates<'_>, report: &mut GenerateReport) {
+fn omit(
+    item: &Item,
+    definitions: &HashMap<(&str, &str), &Item>,
+    certificates: &Certificates<'_>,
+    report: &mut GenerateReport,
+) {
     // Inputs of kustomize and Helm are not manifests.
     let is_tooling = matches!(item.kind(), "Kustomization" | "Component" | "Chart");
     let title = report.title(item.source);
@@ -116,7 +129,7 @@ fn omit(item: &Item, collected: &Collected, certificates: &Certificates<'_>, rep
                 ),
             );
         }
-    } else if let Some(definition) = definition_of(item, collected) {
+    } else if let Some(definition) = definition_of(item, definitions) {
         let version = item.api_version().split_once('/').map_or("", |(_, version)| version);
         let reason = format!(
             "{} does not serve version `{}`",
@@ -142,12 +155,9 @@ fn omit(item: &Item, collected: &Collected, certificates: &Certificates<'_>, rep
 }
 
 /// Returns the definition of a custom resource's kind.
-fn definition_of<'c>(item: &Item, collected: &'c Collected) -> Option<&'c Item> {
+fn definition_of<'c>(item: &Item, definitions: &HashMap<(&str, &str), &'c Item>) -> Option<&'c Item> {
     let (group, _) = item.api_version().split_once('/')?;
-    collected.definitions().find(|definition| {
-        string_at(&definition.json, &["spec", "group"]) == group
-            && string_at(&definition.json, &["spec", "names", "kind"]) == item.kind()
-    })
+    definitions.get(&(group, item.kind())).copied()
 }
 
 #[derive(Default)]
@@ -189,7 +199,7 @@ impl Files {
             if !removed.is_empty() {
                 let title = report.title(item.source);
                 let message = format!(
-                    "{title}: {} were omitted: they belong to the cluster that the object was read from",
+                    "{title}: omitted {}, which belongs to the cluster that the object was read from",
                     removed.join(", ")
                 );
                 report.warn(item.source, message);

@@ -197,6 +197,7 @@ impl<'c: 'a, 'a> Bindings<'c, 'a> {
             if self.cluster_roles.get(name).is_some_and(|last| last.source != role.source) {
                 omit_overridden(role, report);
             } else if here || there {
+                warn_of_aggregation(role, report);
                 if here {
                     taken(role, "install.spec.permissions", report);
                 }
@@ -472,6 +473,11 @@ fn taken(role: &Item, field: &str, report: &mut GenerateReport) {
     } else {
         report.record(role.source, ObjectOutcome::Csv(field.to_owned()));
     }
+}
+
+/// Warns about a `ClusterRole` whose rules become part of a built-in one.
+fn warn_of_aggregation(role: &Item, report: &mut GenerateReport) {
+    let title = report.title(role.source);
     let labels = entries(&role.json, &["metadata", "labels"]).into_iter().flatten();
     if let Some((label, _)) = labels.into_iter().find(|(key, _)| key.starts_with(AGGREGATE)) {
         report.warn(

@@ -60,7 +60,8 @@ impl Upgrade {
                 let name = name.escape_debug();
                 report.warn_at(
                     None,
-                    format!("spec.{field} `{name}` is not a CSV of package {package}, so there is no upgrade from it"),
+                    format!("spec.{field} `{name}` does not begin with `{package}.`: check that it is the name of a CSV of package \
+                         {package}"),
                 );
             }
         }

@@ -12,8 +12,9 @@ use super::error::Error;
 use super::templates::{self, Template};
 use super::{names, plugins, project};
 
+pub use super::adopt_bundle::{ExistingBundle, ExistingCsv};
+pub use super::adopt_metadata::Metadata;
 use super::adopt_metadata::{CSV_SUFFIX, DEFAULT_CHANNEL, join};
-pub use super::adopt_metadata::{ExistingBundle, Metadata};
 use super::{adopt_bundle, adopt_version};
 
 /// The Makefile that packages the operator.
@@ -32,7 +33,7 @@ const CRD_DIRECTORIES: &[&str] =
 /// The names of the file of a kustomization.
 const KUSTOMIZATIONS: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// How many kustomizations an error lists.
+/// The maximum number of directories in an error.
 const MAX_LISTED: usize = 10;
 
 /// The maximum length of the name of a Helm release.
@@ -117,7 +118,8 @@ impl Found {
     /// Returns where the manifests come from.
     ///
     /// # Errors
-    /// Nothing is known of an operator here, or of several.
+    /// Nothing is known of an operator here, or of several; the kustomizations or charts are in other places, or several are
+    /// possible.
     pub fn source(&self) -> Result<Source, Error> {
         let kustomizations = self.kustomizations();
         if let Some(directory) =
@@ -132,7 +134,7 @@ impl Found {
         match self.charts().as_slice() {
             [] => {}
             [chart] => return Ok(Source::Chart((*chart).to_owned())),
-            charts => return Err(Error::SeveralCharts { charts: charts.join(", ") }),
+            charts => return Err(Error::SeveralCharts { charts: listed(charts) }),
         }
         if self.has("pom.xml") {
             return Ok(Source::Directory("target/kubernetes".to_owned()));
@@ -146,15 +148,20 @@ impl Found {
                 Err(Error::SeveralOperators { kustomizations: variants.join(", ") })
             }
             None if !kustomizations.is_empty() => {
-                let mut listed = kustomizations[..kustomizations.len().min(MAX_LISTED)].join(", ");
-                if let Some(more) = kustomizations.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
-                    listed = format!("{listed} and {more} more");
-                }
                 let directories = MANIFEST_DIRECTORIES.join(", ");
-                Err(Error::OtherKustomizations { directories, kustomizations: listed })
+                Err(Error::OtherKustomizations { directories, kustomizations: listed(&kustomizations) })
             }
             None => Err(Error::NoOperator { directories: MANIFEST_DIRECTORIES.join(", ") }),
         }
+    }
+}
+
+/// Returns directories for an error.
+fn listed(directories: &[&str]) -> String {
+    let list = directories[..directories.len().min(MAX_LISTED)].join(", ");
+    match directories.len().saturating_sub(MAX_LISTED) {
+        0 => list,
+        more => format!("{list} and {more} more"),
     }
 }
 
@@ -230,18 +237,19 @@ pub fn notes(found: &Found, name: &str) -> Vec<String> {
             "the package of the existing bundle is {package}, and that of the new one is {name}"
         ));
     }
-    if let Some((_, csv, _)) = &bundle.csv
-        && !csv.is_empty()
-        && !csv.starts_with(&format!("{name}."))
+    if let Some(csv) = &bundle.csv
+        && !csv.name.is_empty()
+        && !csv.name.starts_with(&format!("{name}."))
     {
         notes.push(format!(
-            "the existing ClusterServiceVersion is named {csv}, and the new one begins with {name}.v"
+            "the existing ClusterServiceVersion is named {}, and the new one begins with {name}.v",
+            csv.name
         ));
     }
     if bundle.directory == adopt_bundle::DIRECTORY {
         let csv = format!("{}/manifests/{name}{CSV_SUFFIX}", bundle.directory);
         let annotations = format!("{}/metadata/annotations.yaml", bundle.directory);
-        let csv = bundle.csv.iter().map(|(path, ..)| (path, csv.clone()));
+        let csv = bundle.csv.iter().map(|existing| (&existing.path, csv.clone()));
         for (path, new) in csv.chain([(&bundle.annotations, annotations)]).filter(|(path, new)| *path != new)
         {
             notes.push(format!("rename {path} to {new} first, because `make bundle` writes that file"));
@@ -262,7 +270,9 @@ fn check_bases(bases: &[(String, String)], name: &str) -> Result<(), Error> {
     match bases.first() {
         Some((path, csv)) if !bases.iter().any(is_own) => {
             let csv = if csv.is_empty() { file_name(path) } else { csv.clone() };
-            let other = csv.split_once(".v").map_or(csv.as_str(), |(package, _)| package).to_owned();
+            let other = csv.split_once(".v").map_or(csv.as_str(), |(package, _)| package);
+            // Otherwise, the base would not be found by that name, either.
+            let other = (file_name(path) == other).then(|| other.to_owned());
             Err(Error::OtherBase { path: path.clone(), csv, package: name.to_owned(), other })
         }
         _ => Ok(()),
@@ -429,6 +439,7 @@ mod tests {
         insta::assert_snapshot!(error);
         // The name in the file counts, too.
         found.metadata.bases[0].0 = path.replace("lake-operator", "lake");
-        assert!(matches!(files(&found, "lake"), Err(Error::OtherBase { .. })));
+        let error = files(&found, "lake").unwrap_err().to_string();
+        insta::assert_snapshot!("base_of_another_package_in_a_file_of_this_one", error);
     }
 }

@@ -27,13 +27,24 @@ pub struct ExistingBundle {
     pub channels: Option<String>,
     /// The default channel.
     pub default_channel: Option<String>,
-    /// The path, the name and the version of its CSV.
-    pub csv: Option<(String, String, String)>,
+    /// Its CSV.
+    pub csv: Option<ExistingCsv>,
+}
+
+/// The CSV of an existing bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExistingCsv {
+    /// The path.
+    pub path: String,
+    /// `metadata.name`; empty if there is none.
+    pub name: String,
+    /// `spec.version`; empty if there is none.
+    pub version: String,
 }
 
 impl ExistingBundle {
     fn version(&self) -> Option<Version> {
-        version(&self.csv.as_ref()?.2)
+        version(&self.csv.as_ref()?.version)
     }
 }
 
@@ -78,7 +89,7 @@ pub(crate) fn find<E>(
             {
                 let name = yaml(&manifest, &["metadata", "name"]).unwrap_or_default();
                 let version = yaml(&manifest, &["spec", "version"]).unwrap_or_default();
-                bundle.csv = Some(((*path).to_owned(), name, version));
+                bundle.csv = Some(ExistingCsv { path: (*path).to_owned(), name, version });
                 break;
             }
         }

@@ -7,7 +7,7 @@ use semver::Version;
 use super::adopt_bundle;
 use super::adopt_version::{self, Stated};
 
-pub use super::adopt_bundle::ExistingBundle;
+use super::adopt_bundle::ExistingBundle;
 
 /// The Makefile's variables that hold the version, the channels and the default channel, the likeliest first.
 const VERSIONS: &[&str] = &["VERSION", "BUNDLE_VERSION", "OPERATOR_VERSION"];
@@ -35,7 +35,7 @@ pub struct Metadata {
     pub bundle: Option<ExistingBundle>,
     /// The path of each base CSV, and its name.
     pub bases: Vec<(String, String)>,
-    /// What is not just what a file states, a line each.
+    /// What was guessed or changed, one line each.
     pub notes: Vec<String>,
 }
 
@@ -71,8 +71,8 @@ impl Metadata {
             existing.extend(stated.map(|text| Stated { text, place: path.clone() }));
             bases.push((path.clone(), yaml(&base, &["metadata", "name"]).unwrap_or_default()));
         }
-        if let Some((path, _, version)) = bundle.as_ref().and_then(|bundle| bundle.csv.as_ref()) {
-            existing.push(Stated { text: version.clone(), place: path.clone() });
+        if let Some(csv) = bundle.as_ref().and_then(|bundle| bundle.csv.as_ref()) {
+            existing.push(Stated { text: csv.version.clone(), place: csv.path.clone() });
         }
         let chart_path = chart.map_or_else(String::new, |chart| join(chart, "Chart.yaml"));
         let chart = text(&chart_path)?.unwrap_or_default();
@@ -406,7 +406,7 @@ mod tests {
         assert_eq!(read(&files, None), ["pond", "1.10.0", "fast,stable", "stable"]);
     }
 
-    /// Returns the lines about what is not just what a file states.
+    /// Returns the lines about what was guessed or changed.
     fn notes(files: &[(&str, &str)]) -> Vec<String> {
         let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
         let text = |path: &str| {

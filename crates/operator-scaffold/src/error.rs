@@ -197,8 +197,8 @@ pub enum Error {
     /// The existing base CSVs belong to another package.
     #[error(
         "the base {path} is of the ClusterServiceVersion `{csv}`, which does not belong to the package `{package}`, so the \
-         bundle would lose its texts: name it `{package}.v0.0.0` in {package}.clusterserviceversion.yaml, or pass \
-         --project-name {other}"
+         bundle would lose its texts: name it `{package}.v0.0.0` in {package}.clusterserviceversion.yaml{}",
+        .other.as_ref().map_or_else(String::new, |other| format!(", or pass --project-name {other}"))
     )]
     OtherBase {
         /// The path of the base.
@@ -207,8 +207,8 @@ pub enum Error {
         csv: String,
         /// The package.
         package: String,
-        /// The package that the base belongs to.
-        other: String,
+        /// The package that the base belongs to, if its file has that name, too.
+        other: Option<String>,
     },
     /// A file of the scaffold exists and has other contents.
     #[error("{path} already exists; move it away, or merge it manually")]

@@ -5,7 +5,7 @@ use rustls::pki_types::CertificateDer;
 /// Maximum number of certificates between one and its root.
 pub(crate) const MAX_CHAIN: usize = 10;
 
-/// A signature whose key is in a certificate. Nobody has verified it yet.
+/// A signature whose key is in a certificate. It is not verified yet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signed<'a> {
     /// The certificate of the key.

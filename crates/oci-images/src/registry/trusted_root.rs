@@ -1,4 +1,4 @@
-//! The certificate authorities and the keys of transparency logs that are trusted. Nothing is asked of a server: they are in a file.
+//! The certificate authorities and the keys of transparency logs that are trusted. They are read from a file, so no server is contacted.
 //!
 //! Source: `protos/sigstore_trustroot.proto` of sigstore/protobuf-specs.
 

@@ -392,7 +392,7 @@ fn custom_resource_of_a_version_that_is_not_served_names_its_crd() {
 fn objects_of_a_cluster_lose_what_belongs_to_it() {
     let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, uid: u, resourceVersion: '1', ownerReferences: [{name: o}], annotations: {kubectl.kubernetes.io/last-applied-configuration: '{}'}}}";
     let (found, _, generated) = warnings(&[DEPLOYMENT, ACCOUNT, map]);
-    let expected = "ConfigMap c: metadata.resourceVersion, metadata.uid, metadata.ownerReferences, kubectl.kubernetes.io/last-applied-configuration were omitted: they belong to the cluster that the object was read from";
+    let expected = "ConfigMap c: omitted metadata.resourceVersion, metadata.uid, metadata.ownerReferences, kubectl.kubernetes.io/last-applied-configuration, which belongs to the cluster that the object was read from";
     assert_eq!(found, [expected]);
     let written = parse(&generated.files["manifests/c_v1_configmap.yaml"]).documents[0].root().to_json();
     assert_eq!(written["metadata"], json!({"name": "c"}));
@@ -416,6 +416,11 @@ fn values_that_yaml_reads_in_another_way_are_reported() {
         );
     }
     assert_eq!(warnings(&[&with("8080"), ACCOUNT]).0, [""; 0]);
+    let merged = DEPLOYMENT.replace(
+        "containers: [{name: manager,",
+        "containers: [&base {name: other, image: a}, {<<: *base, name: manager,",
+    );
+    assert_eq!(warnings(&[&merged, ACCOUNT]).0, [""; 0]);
     let twice =
         DEPLOYMENT.replace("image: 'quay.io/example/pond:v1'", "image: a, image: 'quay.io/example/pond:v1'");
     assert_eq!(warning(&[&twice, ACCOUNT]), "duplicate key `image`: the last one counts");
@@ -427,7 +432,7 @@ fn templates_that_were_not_rendered_are_named() {
         let error =
             made(&[BASE, &DEPLOYMENT.replace("quay.io/example/pond:v1", image)]).unwrap_err().to_string();
         assert!(
-            error.contains(&format!("the image `{image}` is a template: render the input first")),
+            error.contains(&format!("the image `{image}` contains a template expression without a value")),
             "{error}"
         );
     }
@@ -438,10 +443,14 @@ fn objects_without_a_kind_are_reported_unless_their_list_says_it() {
     let unnamed = "{apiVersion: v1, metadata: {name: c}, data: {a: b}}";
     assert_eq!(warning(&[DEPLOYMENT, ACCOUNT, unnamed]), "object `c` was omitted, because it has no `kind`");
     assert!(
-        warning(&[DEPLOYMENT, ACCOUNT, &format!("[{unnamed}]")])
+        warning(&[DEPLOYMENT, ACCOUNT, "[{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]"])
             .starts_with("expected an object, found a list")
     );
-    assert_eq!(warnings(&[DEPLOYMENT, ACCOUNT, "{image: {tag: v1}}"]).0, [""; 0]);
+    for other in
+        ["{image: {tag: v1}}", "[{op: add, path: /spec, value: {}}]", "{apiVersion: v2, name: chart}"]
+    {
+        assert_eq!(warnings(&[DEPLOYMENT, ACCOUNT, other]).0, [""; 0], "{other}");
+    }
     let list = format!("{{apiVersion: v1, kind: ConfigMapList, items: [{unnamed}]}}");
     let (found, _, generated) = warnings(&[DEPLOYMENT, ACCOUNT, &list]);
     assert_eq!(found, [""; 0]);
@@ -458,6 +467,6 @@ fn variable_of_a_certificate_is_reported() {
     ] {
         let deployment = DEPLOYMENT.replace("{name: manager,", &format!("{{name: manager, {variable},"));
         let (found, ..) = warnings(&[&deployment, ACCOUNT, &documents[2]]);
-        assert!(found[0].contains("an environment variable is of Secret `s`"), "{found:?}");
+        assert!(found[0].contains("an environment variable reads Secret `s`"), "{found:?}");
     }
 }

@@ -70,7 +70,7 @@ fn edits_bundle(text: &str) -> bool {
 
 fn is_of_bundle(text: &str) -> bool {
     let is_below = |name: &str| text.contains("bundle") && text.contains(name);
-    text.contains("annotations.yaml") || is_below("dockerfile") || is_below("metadata")
+    text.contains("annotations.yaml") || is_below("dockerfile") || is_below("/metadata")
 }
 
 /// Returns whether a line of a script appends to a file, edits it in place, or replaces it.
