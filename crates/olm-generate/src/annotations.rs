@@ -7,8 +7,8 @@ use oci_images::labels;
 use super::csv::{BUILDER, UNKNOWN_LAYOUT};
 use super::error::Error;
 use super::options::Options;
-use super::report::GenerateReport;
-use kube_yaml::{Tree, Value};
+use super::report::{GenerateReport, clip};
+use kube_yaml::{Kind, Tree, Value};
 use olm_model::bundle::Annotations as Keys;
 
 /// The keys that this module writes.
@@ -52,11 +52,19 @@ impl Annotations {
         has_tests: bool,
         report: &mut GenerateReport,
     ) -> Result<Self, Error> {
-        let previous: Vec<(String, String)> = previous
-            .and_then(|tree| tree.root().get("annotations"))
+        let annotations = previous.and_then(|tree| tree.root().get("annotations"));
+        let is_scalar = |value: Value<'_>| !matches!(value.kind(), Kind::Array | Kind::Object);
+        for (key, _) in
+            annotations.into_iter().flat_map(Value::entries).filter(|(_, value)| !is_scalar(*value))
+        {
+            let key = clip(key.text());
+            report
+                .warn_at(None, format!("annotation `{}` was omitted: expected a string", key.escape_debug()));
+        }
+        let previous: Vec<(String, String)> = annotations
             .into_iter()
             .flat_map(Value::entries)
-            .filter(|(_, value)| !matches!(value.kind(), kube_yaml::Kind::Array | kube_yaml::Kind::Object))
+            .filter(|(_, value)| is_scalar(*value))
             .map(|(key, value)| (key.text().to_owned(), value.text().to_owned()))
             .collect();
         let kept = |key: &str| {
@@ -102,7 +110,19 @@ impl Annotations {
         } else {
             Vec::new()
         };
-        let custom = previous.into_iter().filter(|(key, _)| !OWN.contains(&key.as_str())).collect();
+        let custom: Vec<(String, String)> =
+            previous.into_iter().filter(|(key, _)| !OWN.contains(&key.as_str())).collect();
+        for (key, _) in custom.iter().filter(|(key, value)| !is_label(key, value)) {
+            let key = clip(key);
+            report.warn_at(
+                None,
+                format!(
+                    "annotation `{}` is not a label in bundle.Dockerfile: expected a name of letters, digits, `.`, `_`, `-` and \
+                     `/`, and a value on one line",
+                    key.escape_debug()
+                ),
+            );
+        }
         Ok(Self { bundle, tests, custom, is_of_sdk: options.is_of_sdk() })
     }
 
@@ -125,13 +145,35 @@ impl Annotations {
             .chain(self.custom.iter().map(|(key, value)| (key.as_str(), value.as_str())))
     }
 
-    /// Returns the file. What the user added to the `previous` one is kept, with comments.
-    pub(crate) fn yaml(&self, previous: Option<&[u8]>) -> String {
+    /// Returns the file. What the user added to the `previous` one is kept as it is written, with comments and whatever is beside the
+    /// annotations; if that is not possible, for example because of an anchor that is not written any more, its annotations are kept.
+    pub(crate) fn yaml(&self, previous: Option<&[u8]>, report: &mut GenerateReport) -> String {
         let previous = previous.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
-        let mut kept = Kept::parse(previous, &self.custom);
-        for (key, value) in self.custom.iter().filter(|(key, _)| !kept.names.contains(key)) {
-            kept.custom.push(format!("  {}: {}", scalar(key), scalar(value)));
+        let text = self.with(&Kept::parse(previous, &self.custom));
+        if self.is_in(&text) {
+            return text;
         }
+        report.warn_at(
+            None,
+            "metadata/annotations.yaml was written anew: its annotations were kept, but not comments and other documents",
+        );
+        self.with(&Kept::default())
+    }
+
+    /// Returns whether a file has all annotations and no others.
+    fn is_in(&self, text: &str) -> bool {
+        let parsed = kube_yaml::parse(text.as_bytes());
+        let annotations = parsed.documents.first().and_then(|tree| tree.root().get("annotations"));
+        let found: BTreeMap<&str, &str> = annotations
+            .into_iter()
+            .flat_map(Value::entries)
+            .map(|(key, value)| (key.text(), value.text()))
+            .collect();
+        parsed.error.is_none() && found == self.all().collect()
+    }
+
+    fn with(&self, kept: &Kept) -> String {
+        let head: String = kept.head.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
         let mut out = String::from("annotations:\n");
         let mut section = |heading: &str, entries: &[(&'static str, String)]| {
             if entries.is_empty() {
@@ -156,15 +198,25 @@ impl Annotations {
         };
         section(if self.is_of_sdk { SDK_HEADING } else { HEADING }, &self.bundle);
         section(if self.is_of_sdk { SDK_TEST_HEADING } else { TEST_HEADING }, &self.tests);
-        if !kept.custom.is_empty() {
+        let lost = self.custom.iter().filter(|(key, _)| !kept.names.contains(key));
+        let lost = lost.flat_map(|(key, value)| {
+            let entry = kube_yaml::emit(&serde_json::json!({ key: value }));
+            entry.lines().map(|line| format!("  {line}")).collect::<Vec<_>>()
+        });
+        let custom: Vec<String> = kept.custom.iter().cloned().chain(lost).collect();
+        if !custom.is_empty() {
             out.push('\n');
-            for line in &kept.custom {
-                out.push_str(line);
-                out.push('\n');
-            }
         }
-        out
+        let lines = custom.iter().chain(&kept.tail);
+        out.extend(lines.flat_map(|line| [line.as_str(), "\n"]));
+        head + &out
     }
+}
+
+/// Returns whether an annotation can be a label in a Dockerfile, in the form that is written.
+pub(crate) fn is_label(key: &str, value: &str) -> bool {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "._-/".contains(char);
+    !key.is_empty() && key.chars().all(is_plain) && !value.chars().any(char::is_control)
 }
 
 /// Formats a value in YAML, as it follows a key.
@@ -181,6 +233,10 @@ struct Kept {
     custom: Vec<String>,
     /// The names of these annotations.
     names: BTreeSet<String>,
+    /// What is before the annotations.
+    head: Vec<String>,
+    /// What is behind them.
+    tail: Vec<String>,
 }
 
 impl Kept {
@@ -191,8 +247,24 @@ impl Kept {
         let mut comments = Vec::new();
         // Whether the current lines belong to an annotation that is not ours.
         let mut within_custom = false;
-        let begins = |line: &&str| !matches!(line.split_once(':'), Some((key, rest)) if name(key) == "annotations" && matches!(rest.trim_start().chars().next(), None | Some('#')));
-        let lines = text.trim_start_matches('\u{feff}').lines().skip_while(begins).skip(1);
+        let begins = |line: &&str| {
+            let rest = line
+                .split_once(':')
+                .filter(|(key, _)| name(key) == "annotations")
+                .map(|(_, rest)| rest.trim());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+        };
+        let all: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
+        let Some(start) = all.iter().position(|line| begins(&line)) else { return kept };
+        // A line that is not indented is of something else, such as another document.
+        let is_beside = |line: &&str| !line.starts_with([' ', '\t', '#']) && !line.is_empty();
+        let end = all[start + 1..]
+            .iter()
+            .position(|line| is_beside(&line))
+            .map_or(all.len(), |end| start + 1 + end);
+        kept.head = all[..start].iter().map(|line| (*line).to_owned()).collect();
+        kept.tail = all[end..].iter().map(|line| (*line).to_owned()).collect();
+        let lines = all[start + 1..end].iter().copied();
         let indent_of = |line: &str| line.len() - line.trim_start().len();
         let is_entry = |line: &&&str| !matches!(line.trim_start().chars().next(), None | Some('#'));
         // Written with two spaces again.
@@ -222,13 +294,11 @@ impl Kept {
                 }
             } else if indent <= own_indent {
                 let key = name(content.split(':').next().unwrap_or_default());
-                let is_ours = OWN.contains(&key);
-                // Whatever is beside the annotations is kept, too.
-                within_custom = !is_ours && (indent == 0 || custom.iter().any(|(name, _)| name == key));
+                within_custom = !OWN.contains(&key) && custom.iter().any(|(name, _)| name == key);
                 if within_custom {
                     kept.custom.append(&mut comments);
                     kept.custom.push(indented(line));
-                    kept.names.extend((indent > 0).then(|| key.to_owned()));
+                    kept.names.insert(key.to_owned());
                 } else if !comments.is_empty() {
                     kept.comments.entry(key.to_owned()).or_default().append(&mut comments);
                 }
@@ -263,45 +333,81 @@ mod tests {
         let annotations = Annotations {
             bundle: vec![(Keys::PACKAGE, "a".to_owned())],
             tests: Vec::new(),
-            custom: ["com.redhat.openshift.versions", "long"]
-                .map(|key| (key.to_owned(), String::new()))
+            custom: [("com.redhat.openshift.versions", "v4.12"), ("long", "two lines")]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .to_vec(),
             is_of_sdk: false,
         };
-        let new = annotations.yaml(Some(old.as_bytes()));
+        let new = annotations.yaml(Some(old.as_bytes()), &mut GenerateReport::default());
         assert_eq!(
             new,
             "annotations:\n  # The bundle's own annotations.\n  # ours since 2024\n  \
              operators.operatorframework.io.bundle.package.v1: a\n\n  # Which OpenShift\n  \
              com.redhat.openshift.versions: v4.12\n  long: >-\n    two\n    lines\n  # the end\n"
         );
-        assert_eq!(annotations.yaml(Some(new.as_bytes())), new);
+        assert_eq!(annotations.yaml(Some(new.as_bytes()), &mut GenerateReport::default()), new);
     }
 
     #[test]
     fn what_a_person_added_is_kept_however_it_is_written() {
         let own = "operators.operatorframework.io.bundle.package.v1";
-        for (old, kept) in [
+        for (old, head, end, warning) in [
             (
                 format!(
                     "annotations: # mine\n    {own}: a\n    # why\n    b: c\n    d: |-\n      e\n\n\n      f\n"
                 ),
+                "",
                 "\n  # why\n  b: c\n  d: |-\n    e\n\n\n    f\n",
+                "annotation `d` is not a label in bundle.Dockerfile",
             ),
-            (format!("\u{feff}annotations:\n {own}: a\n b: c\n"), "\n  b: c\n"),
-            (format!("\"annotations\":\n  {own}: a\n  \"b\": c\n"), "\n  \"b\": c\n"),
-            (format!("annotations :\n  {own}: a\n  b : c\n"), "\n  b : c\n"),
-            (format!("annotations: {{{own}: a, b: c}}\n"), "\n  b: c\n"),
-            (format!("{{\"annotations\": {{\"{own}\": \"a\",\n  \"b\": \"c\"}}}}\n"), "\n  b: c\n"),
-            (format!("annotations:\n  {own}: a\n  ? b\n  : c\n"), "\n  b: c\n"),
-            (format!("# head\nannotations:\n  {own}: a\nother: 1\n"), "\nother: 1\n"),
+            (format!("\u{feff}annotations:\n {own}: a\n b: c\n"), "", "\n  b: c\n", ""),
+            (format!("\"annotations\":\n  {own}: a\n  \"b\": c\n"), "", "\n  \"b\": c\n", ""),
+            (format!("annotations :\n  {own}: a\n  b : c\n"), "", "\n  b : c\n", ""),
+            (format!("annotations: {{{own}: a, b: c}}\n"), "", "\n  b: c\n", ""),
+            (format!("{{\"annotations\": {{\"{own}\": \"a\",\n  \"b\": \"c\"}}}}\n"), "", "\n  b: c\n", ""),
+            (format!("annotations:\n  {own}: a\n  ? b\n  : c\n"), "", "\n  b: c\n", ""),
+            (
+                format!("# head\n---\nannotations:\n  {own}: a\nother:\n  k: 1\n---\nb: c\n"),
+                "# head\n---\n",
+                "other:\n  k: 1\n---\nb: c\n",
+                "",
+            ),
+            (
+                format!("annotations: # mine\n\n  {own}: a\n  # end\nother: 1\n"),
+                "",
+                "\n  # end\nother: 1\n",
+                "",
+            ),
+            (
+                format!("annotations:\n  {own}: &p a\n  b: *p # why\n"),
+                "",
+                "\n  b: a\n",
+                "metadata/annotations.yaml was written anew",
+            ),
+            (
+                format!("annotations:\n  {own}: a\n  \"a\\u2028b\": c\n"),
+                "",
+                "\n  ? 'a\u{2028}b'\n  : c\n",
+                "annotation `a\\u{2028}b` is not a label",
+            ),
+            (format!("annotations:\n  {own}: a\n  m: {{a: b}}\n"), "", "", "annotation `m` was omitted"),
+            (format!("annotations:\n- {own}: a\n"), "", "", "metadata/annotations.yaml was written anew"),
         ] {
             let tree = kube_yaml::parse(old.as_bytes()).documents.remove(0);
-            let options = Options::default();
-            let previous =
-                Annotations::new("a", &options, Some(&tree), false, &mut GenerateReport::default());
-            let new = previous.unwrap().yaml(Some(old.as_bytes()));
-            assert!(new.ends_with(&format!("project_layout: unknown\n{kept}")), "{old}: {new}");
+            let mut report = GenerateReport::default();
+            let annotations =
+                Annotations::new("a", &Options::default(), Some(&tree), false, &mut report).unwrap();
+            let new = annotations.yaml(Some(old.as_bytes()), &mut report);
+            assert!(new.starts_with(&format!("{head}annotations:\n")), "{old}: {new}");
+            assert!(new.ends_with(&format!("project_layout: unknown\n{end}")), "{old}: {new}");
+            let warnings: Vec<&str> = report.notes.iter().map(|note| note.message.as_str()).collect();
+            let is_expected = match &warnings[..] {
+                [] => warning.is_empty(),
+                [one] => !warning.is_empty() && one.starts_with(warning),
+                _ => false,
+            };
+            assert!(is_expected, "{old}: {warnings:?}");
+            assert_eq!(annotations.yaml(Some(new.as_bytes()), &mut report), new);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::annotations::Annotations;
+use super::annotations::{Annotations, is_label};
 use olm_model::dockerfile::written;
 
 const LABELS: &str = "# The annotations of metadata/annotations.yaml.";
@@ -44,7 +44,8 @@ pub(crate) fn render(annotations: &Annotations, directory: &str, previous: Optio
         lines.extend([String::new(), SDK_COPIES.to_owned()]);
     } else {
         lines.push(LABELS.to_owned());
-        lines.extend(annotations.all().map(|(key, value)| label(key, value)));
+        let labels = annotations.all().filter(|(key, value)| is_label(key, value));
+        lines.extend(labels.map(|(key, value)| label(key, value)));
         lines.extend([String::new(), COPIES.to_owned()]);
     }
     lines.append(&mut copies);

@@ -213,20 +213,24 @@ impl Collected {
         let string = |key: &str| root.get(key).and_then(Value::as_str).unwrap_or_default();
         let list_type = list_type.filter(|_| string("kind").is_empty() && root.kind() == Kind::Object);
         let (api_version, kind) = list_type.unwrap_or((string("apiVersion"), string("kind")));
-        if root.kind() != Kind::Object || kind.is_empty() {
+        if root.kind() != Kind::Object || kind.is_empty() || api_version.is_empty() {
             let source = register(file, root, report);
+            let missing = if kind.is_empty() { "kind" } else { "apiVersion" };
             if root.items().any(|item| item.get("kind").is_some()) {
                 report.warn(source, "expected an object, found a list: use an object of kind `List`, or separate the objects with `---`");
-            } else if root.get("metadata").is_some() {
+            } else if root.get("metadata").is_some() || !kind.is_empty() {
                 let name = root.dig(&["metadata", "name"]).map_or("", Value::text);
                 report.warn(
                     source,
-                    format!("object `{}` was omitted, because it has no `kind`", clip(name).escape_debug()),
+                    format!(
+                        "object `{}` was omitted, because it has no `{missing}`",
+                        clip(name).escape_debug()
+                    ),
                 );
             }
             report.record(
                 source,
-                ObjectOutcome::Omitted("it has no kind, so it is not a Kubernetes object".to_owned()),
+                ObjectOutcome::Omitted(format!("it has no {missing}, so it is not a Kubernetes object")),
             );
             return Ok(());
         }

@@ -172,7 +172,16 @@ struct Files {
 impl Files {
     fn add(&mut self, name: &str, item: &Item, report: &mut GenerateReport) -> Result<(), Error> {
         // A name of an object may hold what the name of a file must not.
-        let mut name = name.replace(['/', '\\', '\0'], "_");
+        let is_separator =
+            |char: char| matches!(char, '/' | '\\' | '\u{2028}' | '\u{2029}') || char.is_control();
+        let mut name = name.replace(is_separator, "_");
+        if item.name().is_empty() {
+            let title = report.title(item.source);
+            report.warn(item.source, format!("{title} has no metadata.name, so OLM cannot install it"));
+        }
+        if name.starts_with('.') {
+            name.insert(0, '_');
+        }
         if self.names.contains(&name) {
             name = format!("dup{}_{name}", self.duplicates);
             self.duplicates += 1;

@@ -145,7 +145,9 @@ impl PinnedManifests<'_> {
         }
         files.insert(
             "metadata/annotations.yaml".to_owned(),
-            annotations.yaml(previous.files.get("metadata/annotations.yaml").map(Vec::as_slice)).into_bytes(),
+            annotations
+                .yaml(previous.files.get("metadata/annotations.yaml").map(Vec::as_slice), &mut report)
+                .into_bytes(),
         );
         let (name, version, version_origin) = (csv.name(), csv.version.clone(), csv.origin);
         csv.date(&csv_path, &mut files, destination)?;

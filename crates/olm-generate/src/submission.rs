@@ -245,8 +245,8 @@ fn map_catalogs(
     for entry in &mapping {
         let file = string_at(entry, &["template_name"]);
         let is_valid = !file.is_empty()
-            && !file.contains(['/', '\\'])
             && !file.starts_with('.')
+            && file.chars().all(|char| char.is_ascii_alphanumeric() || "._-".contains(char))
             && [BASIC, SEMVER].contains(&string_at(entry, &["type"]))
             && entry.get("catalog_names").is_some_and(Json::is_array);
         if !is_valid {

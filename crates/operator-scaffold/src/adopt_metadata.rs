@@ -123,7 +123,7 @@ impl Metadata {
         let (version, version_note) = adopt_version::decide(&declared, &existing);
 
         let mut notes: Vec<String> = bundle_note.into_iter().chain(version_note).collect();
-        let is_plain = |value: &String| value.chars().all(is_of_channels);
+        let is_plain = |value: &String| are_channels(value);
         let variable =
             |names: &[&str]| names.iter().flat_map(|name| assigned(&makefile, name)).find(is_plain);
         let default = variable(DEFAULT_CHANNELS);
@@ -161,8 +161,13 @@ impl Metadata {
     }
 }
 
-fn is_of_channels(char: char) -> bool {
-    char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '_' | ',' | ' ')
+/// Returns whether a value is the name of a channel, or several that are separated by commas.
+fn are_channels(value: &str) -> bool {
+    let is_of_name = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '_');
+    value
+        .split(',')
+        .map(str::trim)
+        .all(|name| !name.is_empty() && !name.starts_with('-') && name.chars().all(is_of_name))
 }
 
 /// Returns the package of the only base CSV.
@@ -178,9 +183,21 @@ pub(crate) fn yaml(text: &str, keys: &[&str]) -> Option<String> {
     Some(value.text().to_owned()).filter(|value| !value.is_empty() && !value.chars().any(char::is_control))
 }
 
-/// Returns the lines of the Makefile, with those of the files that it includes in their place.
+/// The maximum size of a Makefile and of what it includes together, in bytes; what exceeds it is not read.
+const MAX_MAKEFILES: usize = 16 << 20;
+
+/// Returns the lines of the Makefile that define something, with those of the files that it includes in their place.
 fn makefile<E>(text: &mut impl FnMut(&str) -> Result<Option<String>, E>) -> Result<Vec<String>, E> {
-    let reversed = |text: String| text.lines().rev().map(str::to_owned).collect::<Vec<_>>();
+    // Nothing else is read of them.
+    let matters = |line: &&str| {
+        line.contains('=') || ["define", "endef", "include"].iter().any(|word| line.contains(word))
+    };
+    let mut size = 0;
+    let mut reversed = |text: String| {
+        size += text.len();
+        let text = if size <= MAX_MAKEFILES { text } else { String::new() };
+        text.lines().rev().filter(matters).map(str::to_owned).collect::<Vec<_>>()
+    };
     let mut included = BTreeSet::new();
     let mut rest = reversed(text("Makefile")?.unwrap_or_default());
     let mut lines = Vec::new();

@@ -315,8 +315,8 @@ impl Context<'_> {
                     Outcome::Adapter("a variable contains flags before the command".to_owned())
                 } else if !self.is_continuous(call, &line) {
                     Outcome::Adapter("a redirection separates the words of the command".to_owned())
-                } else if line.command == GENERATE_BUNDLE && self.files[call.file].edits_bundle {
-                    let reason = "`generate bundle` keeps edits to annotations.yaml and bundle.Dockerfile, so the changes that this file makes to them would accumulate";
+                } else if line.command == GENERATE_BUNDLE && self.files.iter().any(|file| file.edits_bundle) {
+                    let reason = "`generate bundle` keeps edits to annotations.yaml and bundle.Dockerfile, so the changes that the project makes to them would accumulate";
                     Outcome::Adapter(reason.to_owned())
                 } else {
                     Outcome::Native(line)
