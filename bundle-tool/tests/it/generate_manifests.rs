@@ -268,6 +268,24 @@ fn submission_keeps_existing_mappings_and_checks_names() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn submission_does_not_follow_links_out_of_the_clone() {
+    let project = lake();
+    project.run_at(NOW, &["manifests"]).success();
+    let bundle = ["bundle", "--input-dir", "deploy", "--version", "0.1.0", "--channels", "stable"];
+    project.run_at(NOW, &bundle).success();
+    for link in ["hub/operators/lake-operator", "hub/operators/lake-operator/0.1.0"] {
+        let _ = fs::remove_dir_all(project.path("hub"));
+        fs::create_dir_all(project.path(link).parent().unwrap()).unwrap();
+        fs::create_dir_all(project.path("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(project.path("elsewhere"), project.path(link)).unwrap();
+        let error = stderr(&project.run_at(NOW, &["submission", "hub", "--reviewers", "ada"]).code(2));
+        assert!(error.contains(&format!("{link} is a symbolic link; replace it")), "{error}");
+        assert_eq!(fs::read_dir(project.path("elsewhere")).unwrap().count(), 0);
+    }
+}
+
 #[test]
 fn missing_crds_are_reported_with_where_they_were_looked_for() {
     let project = lake();

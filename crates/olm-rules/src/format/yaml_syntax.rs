@@ -33,8 +33,7 @@ const UNREADABLE: &str = "replace it with a regular file that can be read, or re
 
 /// Reports what makes a file invalid, and replaces tabs in its indentation if that is certain to repair it.
 pub(super) fn report(file: &File, error: &SyntaxError, what: &str, reporter: &mut Reporter<'_>) {
-    let is_tab =
-        error.message.starts_with("tab in") || error.message.contains("cannot start any token");
+    let is_tab = error.message.starts_with("tab in") || error.message.contains("cannot start any token");
     let is_fixable = is_tab && str::from_utf8(&file.bytes).is_ok_and(|text| replace_tabs(text).is_some());
     let fix = || Fix::at(Safety::Safe, error.position, &file.path, Change::ReplaceTabs);
     reporter.fix(is_fixable.then(fix));

@@ -1,5 +1,6 @@
 //! `bundle-tool generate submission`: a bundle into a clone of an `OperatorHub` repository.
 
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -66,6 +67,18 @@ enum Graph {
     Semver,
 }
 
+/// Fails if a directory on the way to `path` in `clone` is a symbolic link: what is written would not be in the clone.
+fn reject_links(clone: &Path, path: &str) -> Result<()> {
+    let mut at = clone.to_owned();
+    for name in Path::new(path) {
+        at.push(name);
+        if fs::symlink_metadata(&at).is_ok_and(|metadata| metadata.is_symlink()) {
+            bail!("{} is a symbolic link; replace it with a directory or a file", at.display());
+        }
+    }
+    Ok(())
+}
+
 impl Submission {
     pub(crate) fn run(self) -> Result<Exit> {
         if !self.repository.is_dir() {
@@ -91,7 +104,9 @@ impl Submission {
             olm_generate::submission(&bundle, &reviewers, &publishing, ci)
                 .with_context(|| format!("failed to prepare {} for submission", self.bundle.display()))
         };
-        let directory = self.repository.join(&plan(None)?.directory);
+        let directory = plan(None)?.directory;
+        reject_links(&self.repository, &directory)?;
+        let directory = self.repository.join(&directory);
         let locked = if self.check { None } else { Some(lock(&directory)?) };
         let ci_read = files::expected(&directory.join("ci.yaml"))?;
         let existing = files::document(&directory.join("ci.yaml"))?;
@@ -116,6 +131,9 @@ impl Submission {
             if !directory.join(path).exists() {
                 output.files.insert(path.clone(), kube_yaml::emit(template).into_bytes());
             }
+        }
+        for path in output.files.keys() {
+            reject_links(&directory, path)?;
         }
         for path in output.files.keys().map(|path| directory.join(path)) {
             output.read.insert(path.clone(), files::expected(&path)?);
