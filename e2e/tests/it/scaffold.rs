@@ -4,7 +4,7 @@
 //! They are built with the workspace's lock file, so that nothing is downloaded, into one directory, so that dependencies are
 //! shared.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -24,6 +24,15 @@ fn root() -> Result<PathBuf> {
 /// would overwrite libraries of the other, even while a test links them.
 fn target_directory() -> Result<PathBuf> {
     Ok(root()?.join("target/scaffold"))
+}
+
+/// Waits until no other test builds scaffolded projects: cargo gives the copies of `operator-runtime` in all projects one name, so each
+/// build removes that of the other, even while its tests run.
+fn lock_target() -> Result<File> {
+    fs::create_dir_all(target_directory()?)?;
+    let lock = File::create(target_directory()?.join("tests.lock"))?;
+    lock.lock()?;
+    Ok(lock)
 }
 
 /// A directory for projects, which have nothing but what bundle-tool writes.
@@ -51,6 +60,7 @@ impl Directory {
             std::iter::once(self.tool.clone())
                 .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
         )?;
+        let _lock = lock_target()?;
         let start = Instant::now();
         let output = e2e::outside_cargo(&mut Command::new("bash"))
             .args(["-euo", "pipefail", "-c", commands])
