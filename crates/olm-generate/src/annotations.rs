@@ -255,11 +255,10 @@ impl Kept {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
         };
         let all: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
-        let Some(start) = all.iter().position(|line| begins(line)) else { return kept };
+        let Some(start) = all.iter().position(begins) else { return kept };
         // A line that is not indented is of something else, such as another document.
         let is_beside = |line: &&str| !line.starts_with([' ', '\t', '#']) && !line.is_empty();
-        let end =
-            all[start + 1..].iter().position(|line| is_beside(line)).map_or(all.len(), |end| start + 1 + end);
+        let end = all[start + 1..].iter().position(is_beside).map_or(all.len(), |end| start + 1 + end);
         kept.head = all[..start].iter().map(|line| (*line).to_owned()).collect();
         kept.tail = all[end..].iter().map(|line| (*line).to_owned()).collect();
         let lines = all[start + 1..end].iter().copied();
