@@ -84,15 +84,17 @@ fn interrupted_process_ends_between_writes() {
         // Each run is interrupted when another file was renamed.
         let watched = project.path(&format!("bundle/manifests/c{number}_v1_configmap.yaml"));
         let tag = format!("tag: {next}");
+        let mut ended = None;
         while !fs::read_to_string(&watched).unwrap_or_default().contains(&tag) {
-            assert!(
-                child.try_wait().unwrap().is_none_or(|status| status.success()),
-                "generate bundle failed"
-            );
+            ended = child.try_wait().unwrap();
+            assert!(ended.is_none_or(|status| status.success()), "generate bundle failed");
             thread::yield_now();
         }
-        send_signal(&child, Signal::INT);
-        child.wait().unwrap();
+        // On a busy machine, it may be complete before the test looks again.
+        if ended.is_none() {
+            send_signal(&child, Signal::INT);
+            child.wait().unwrap();
+        }
         last = assert_whole(&project);
         assert_eq!(last, next, "files had been renamed already");
     }
