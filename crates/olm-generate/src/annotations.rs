@@ -244,6 +244,7 @@ impl Kept {
     /// each, such as JSON, are not among the lines.
     fn parse(text: &str, custom: &[(String, String)]) -> Self {
         let mut kept = Self::default();
+        let custom: BTreeSet<&str> = custom.iter().map(|(name, _)| name.as_str()).collect();
         let mut comments = Vec::new();
         // Whether the current lines belong to an annotation that is not ours.
         let mut within_custom = false;
@@ -291,7 +292,7 @@ impl Kept {
                 }
             } else if indent <= own_indent {
                 let key = name(content.split(':').next().unwrap_or_default());
-                within_custom = !OWN.contains(&key) && custom.iter().any(|(name, _)| name == key);
+                within_custom = !OWN.contains(&key) && custom.contains(key);
                 if within_custom {
                     kept.custom.append(&mut comments);
                     kept.custom.push(indented(line));
@@ -406,6 +407,19 @@ mod tests {
             assert!(is_expected, "{old}: {warnings:?}");
             assert_eq!(annotations.yaml(Some(new.as_bytes()), &mut report), new);
         }
+    }
+
+    /// It took more than a minute when each annotation was compared with all others.
+    #[test]
+    fn many_annotations_are_kept() {
+        let entries: String = (0..100_000).map(|number| format!("  a{number}: b\n")).collect();
+        let old = format!("annotations:\n{entries}");
+        let tree = kube_yaml::parse(old.as_bytes()).documents.remove(0);
+        let mut report = GenerateReport::default();
+        let annotations =
+            Annotations::new("a", &Options::default(), Some(&tree), false, &mut report).unwrap();
+        assert!(annotations.yaml(Some(old.as_bytes()), &mut report).ends_with(&entries));
+        assert!(!report.has_warnings());
     }
 
     #[test]
