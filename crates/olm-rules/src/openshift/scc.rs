@@ -69,15 +69,37 @@ fn allowed_by(scc: &str) -> &'static [Concern] {
     }
 }
 
+/// The SCC that every service account may use.
+const RESTRICTED: &str = "restricted-v2";
+/// The SCC that allows everything.
+const PRIVILEGED: &str = "privileged";
+/// The annotation that names the only SCC with which a pod may be admitted.
+const REQUIRED_SCC: &str = "openshift.io/required-scc";
 /// The prefix of the `ClusterRole`s that OpenShift creates for its SCCs.
 const ROLE_OF_SCC: &str = "system:openshift:scc:";
 
-/// Calls `check` with each pod and what the SCCs that its service account may use allow.
-pub(crate) fn each_pod(
-    context: &Context<'_>,
-    reporter: &mut Reporter<'_>,
-    check: impl Fn(&PodTemplate<'_>, &BTreeSet<Concern>, &mut ErrorReporter<'_, '_>),
-) {
+/// Calls its last argument with each field of a pod that needs more than `restricted-v2`, what it needs, and the problem where that is
+/// not allowed.
+pub(crate) type Demands = fn(&PodTemplate<'_>, &mut dyn FnMut(&Path<'_>, Concern, String));
+
+/// The demands that the rules judge.
+const DEMANDS: &[Demands] = &[
+    super::scc_capability_added::demands,
+    super::scc_group_fixed::demands,
+    super::scc_host_access::demands,
+    super::scc_privileged::demands,
+    super::scc_seccomp_forbidden::demands,
+    super::scc_selinux_fixed::demands,
+    super::scc_user_fixed::demands,
+    super::scc_volume_forbidden::demands,
+];
+
+/// Reports those of `demands` that the SCC does not allow with which OpenShift would rather admit the pod.
+///
+/// OpenShift admits a pod if one of the SCCs that its service account may use allows all of it; what several allow together is of
+/// no use. (`Admit` in pkg/admission/imagepolicy's neighbour `securitycontextconstraints/sccadmission/admission.go` of
+/// apiserver-library-go.)
+pub(crate) fn check(context: &Context<'_>, reporter: &mut Reporter<'_>, demands: Demands) {
     let mut bound = Granted::default();
     bound.add_bindings(context);
     for csv in &context.csvs {
@@ -86,41 +108,77 @@ pub(crate) fn each_pod(
         csv.each_pod_template(|pod| {
             let account = pod.spec.service_account_name.as_deref().filter(|name| !name.is_empty());
             let account = account.unwrap_or("default");
-            let allowed = [&bound, &granted].into_iter().flat_map(|granted| granted.to(account)).collect();
-            check(pod, &allowed, &mut ErrorReporter::new(pod.object, reporter));
+            let usable: BTreeSet<_> =
+                [&bound, &granted].into_iter().flat_map(|granted| granted.to(account)).collect();
+            let scc = nearest(pod, &usable);
+            let mut errors = ErrorReporter::new(pod.object, reporter);
+            demands(pod, &mut |path, concern, problem| {
+                if allowed_by(scc).contains(&concern) {
+                    return;
+                }
+                match usable.iter().find(|other| allowed_by(other).contains(&concern)) {
+                    Some(other) => errors.add(
+                        path,
+                        format!("{problem}; `{other}` would allow it, but the rest of the pod needs `{scc}`"),
+                    ),
+                    None => errors.add(path, problem),
+                }
+            });
         });
     }
 }
 
-/// Returns what the SCCs that the rules permit to use allow.
-fn allowed_by_rules(rules: &[PolicyRule]) -> BTreeSet<Concern> {
+/// Returns the SCC that the pod requires, or the one that allows most of what it needs: one of those that it may use, or
+/// `restricted-v2`.
+fn nearest<'s>(pod: &PodTemplate<'_>, usable: &BTreeSet<&'s str>) -> &'s str {
+    let annotations = pod.template.metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref());
+    let required = annotations.and_then(|annotations| annotations.get(REQUIRED_SCC));
+    if let Some(scc) = required.and_then(|required| usable.get(required.as_str())) {
+        return scc;
+    }
+    if usable.is_empty() || required.is_some_and(|required| required == RESTRICTED) {
+        return RESTRICTED;
+    }
+    let mut needed = BTreeSet::new();
+    for demands in DEMANDS {
+        demands(pod, &mut |_, concern, _| {
+            needed.insert(concern);
+        });
+    }
+    let denied = |scc: &str| needed.iter().filter(|concern| !allowed_by(scc).contains(concern)).count();
+    // The first of several with the same number.
+    [RESTRICTED].into_iter().chain(usable.iter().copied()).min_by_key(|scc| denied(scc)).unwrap_or(RESTRICTED)
+}
+
+/// Returns the SCCs that the rules permit to use.
+fn usable_by_rules(rules: &[PolicyRule]) -> BTreeSet<&str> {
     let has = |list: &[String], wanted: &str| list.iter().any(|item| item == wanted || item == "*");
-    let mut allowed = BTreeSet::new();
+    let mut usable = BTreeSet::new();
     for rule in rules {
         if has(rule.api_groups.as_deref().unwrap_or_default(), "security.openshift.io")
             && has(rule.resources.as_deref().unwrap_or_default(), "securitycontextconstraints")
             && has(&rule.verbs, "use")
         {
             match rule.resource_names.as_deref().unwrap_or_default() {
-                [] => allowed.extend(ALL),
-                names => allowed.extend(names.iter().flat_map(|name| allowed_by(name))),
+                [] => usable.extend([PRIVILEGED]),
+                names => usable.extend(names.iter().map(String::as_str)),
             }
         }
     }
-    allowed
+    usable
 }
 
-/// What the SCCs that service accounts may use allow.
+/// The SCCs that service accounts may use.
 #[derive(Debug, Default)]
 struct Granted<'c> {
-    accounts: BTreeMap<&'c str, BTreeSet<Concern>>,
+    accounts: BTreeMap<&'c str, BTreeSet<&'c str>>,
     /// What all service accounts have.
-    all: BTreeSet<Concern>,
+    all: BTreeSet<&'c str>,
 }
 
 impl<'c> Granted<'c> {
-    /// Returns what is granted to a service account.
-    fn to(&self, account: &str) -> impl Iterator<Item = Concern> {
+    /// Returns the SCCs that a service account may use.
+    fn to(&self, account: &str) -> impl Iterator<Item = &'c str> {
         self.accounts.get(account).into_iter().flatten().chain(&self.all).copied()
     }
 
@@ -129,7 +187,7 @@ impl<'c> Granted<'c> {
         let strategy = &csv.typed.spec.install.spec;
         for permission in strategy.cluster_permissions.iter().chain(&strategy.permissions) {
             let granted = self.accounts.entry(permission.service_account_name.as_str()).or_default();
-            granted.extend(allowed_by_rules(&permission.rules));
+            granted.extend(usable_by_rules(&permission.rules));
         }
     }
 
@@ -142,9 +200,9 @@ impl<'c> Granted<'c> {
                 Typed::ClusterRole(role) => role.rules.as_deref(),
                 _ => None,
             };
-            let allowed = allowed_by_rules(permissions.unwrap_or_default());
-            if !allowed.is_empty() {
-                roles.insert((known.object.kind(), known.object.name()), allowed);
+            let usable = usable_by_rules(permissions.unwrap_or_default());
+            if !usable.is_empty() {
+                roles.insert((known.object.kind(), known.object.name()), usable);
             }
         }
         for known in &context.known {
@@ -154,19 +212,19 @@ impl<'c> Granted<'c> {
                 _ => continue,
             };
             let of_openshift = role.name.strip_prefix(ROLE_OF_SCC).filter(|_| role.kind == "ClusterRole");
-            let allowed: BTreeSet<_> = match of_openshift {
-                Some(scc) => allowed_by(scc).iter().copied().collect(),
+            let usable = match of_openshift {
+                Some(scc) => BTreeSet::from([scc]),
                 None if role.name == "cluster-admin" && role.kind == "ClusterRole" => {
-                    ALL.iter().copied().collect()
+                    BTreeSet::from([PRIVILEGED])
                 }
                 None => roles.get(&(role.kind.as_str(), role.name.as_str())).cloned().unwrap_or_default(),
             };
             for subject in subjects.iter().flatten() {
                 match subject.kind.as_str() {
                     "ServiceAccount" => {
-                        self.accounts.entry(subject.name.as_str()).or_default().extend(&allowed);
+                        self.accounts.entry(subject.name.as_str()).or_default().extend(&usable);
                     }
-                    "Group" if is_group_of_accounts(&subject.name) => self.all.extend(&allowed),
+                    "Group" if is_group_of_accounts(&subject.name) => self.all.extend(&usable),
                     _ => {}
                 }
             }

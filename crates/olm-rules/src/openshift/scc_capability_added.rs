@@ -18,20 +18,19 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_pod(context, reporter, |pod, allowed, errors| {
-        if allowed.contains(&Concern::Privilege) {
-            return;
-        }
-        pod.each_container(|container, path, _| {
-            let capabilities =
-                container.security_context.as_ref().and_then(|security| security.capabilities.as_ref());
-            let security = path.field("securityContext");
-            let list = security.field("capabilities.add");
-            for (index, name) in capabilities.iter().flat_map(|all| all.add.iter().flatten()).enumerate() {
-                if name != "NET_BIND_SERVICE" {
-                    errors.add(&list.index(index), format!("forbidden capability `{name}`"));
-                }
+    scc::check(context, reporter, demands);
+}
+
+pub(super) fn demands(pod: &PodTemplate<'_>, add: &mut dyn FnMut(&Path<'_>, Concern, String)) {
+    pod.each_container(|container, path, _| {
+        let capabilities =
+            container.security_context.as_ref().and_then(|security| security.capabilities.as_ref());
+        let security = path.field("securityContext");
+        let list = security.field("capabilities.add");
+        for (index, name) in capabilities.iter().flat_map(|all| all.add.iter().flatten()).enumerate() {
+            if name != "NET_BIND_SERVICE" {
+                add(&list.index(index), Concern::Privilege, format!("forbidden capability `{name}`"));
             }
-        });
+        }
     });
 }

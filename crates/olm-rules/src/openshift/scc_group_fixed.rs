@@ -18,15 +18,14 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_pod(context, reporter, |pod, allowed, errors| {
-        if allowed.contains(&Concern::Group) {
-            return;
-        }
-        if let Some(group) = pod.security().and_then(|security| security.fs_group) {
-            let path = pod.spec_path.field("securityContext");
-            let message =
-                format!("fixed group ID {group}: OpenShift assigns one from the range of the namespace");
-            errors.add(&path.field("fsGroup"), message);
-        }
-    });
+    scc::check(context, reporter, demands);
+}
+
+pub(super) fn demands(pod: &PodTemplate<'_>, add: &mut dyn FnMut(&Path<'_>, Concern, String)) {
+    if let Some(group) = pod.security().and_then(|security| security.fs_group) {
+        let path = pod.spec_path.field("securityContext");
+        let problem =
+            format!("fixed group ID {group}: OpenShift assigns one from the range of the namespace");
+        add(&path.field("fsGroup"), Concern::Group, problem);
+    }
 }

@@ -18,28 +18,31 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_pod(context, reporter, |pod, allowed, errors| {
-        let used = [
-            ("hostNetwork", Concern::HostNetwork, pod.spec.host_network),
-            ("hostPID", Concern::HostProcesses, pod.spec.host_pid),
-            ("hostIPC", Concern::HostProcesses, pod.spec.host_ipc),
-        ];
-        for (field, concern, used) in used {
-            if used == Some(true) && !allowed.contains(&concern) {
-                errors.add(&pod.spec_path.field(field), format!("forbidden field `{field}`"));
+    scc::check(context, reporter, demands);
+}
+
+pub(super) fn demands(pod: &PodTemplate<'_>, add: &mut dyn FnMut(&Path<'_>, Concern, String)) {
+    let used = [
+        ("hostNetwork", Concern::HostNetwork, pod.spec.host_network),
+        ("hostPID", Concern::HostProcesses, pod.spec.host_pid),
+        ("hostIPC", Concern::HostProcesses, pod.spec.host_ipc),
+    ];
+    for (field, concern, used) in used {
+        if used == Some(true) {
+            add(&pod.spec_path.field(field), concern, format!("forbidden field `{field}`"));
+        }
+    }
+    // The API server sets the host port of every port if the pod uses the network of the host.
+    if pod.host_network() {
+        return;
+    }
+    pod.each_container(|container, path, _| {
+        let list = path.field("ports");
+        for (index, port) in container.ports.iter().flatten().enumerate() {
+            if let Some(number) = port.host_port.filter(|number| *number != 0) {
+                let problem = format!("forbidden host port {number}");
+                add(&list.index(index).field("hostPort"), Concern::HostNetwork, problem);
             }
         }
-        // The API server sets the host port of every port if the pod uses the network of the host.
-        if pod.host_network() || allowed.contains(&Concern::HostNetwork) {
-            return;
-        }
-        pod.each_container(|container, path, _| {
-            let list = path.field("ports");
-            for (index, port) in container.ports.iter().flatten().enumerate() {
-                if let Some(number) = port.host_port.filter(|number| *number != 0) {
-                    errors.add(&list.index(index).field("hostPort"), format!("forbidden host port {number}"));
-                }
-            }
-        });
     });
 }

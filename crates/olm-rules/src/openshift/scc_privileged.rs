@@ -18,20 +18,18 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_pod(context, reporter, |pod, allowed, errors| {
-        if allowed.contains(&Concern::Privilege) {
-            return;
+    scc::check(context, reporter, demands);
+}
+
+pub(super) fn demands(pod: &PodTemplate<'_>, add: &mut dyn FnMut(&Path<'_>, Concern, String)) {
+    pod.each_container(|container, path, _| {
+        let Some(security) = &container.security_context else { return };
+        let path = path.field("securityContext");
+        if security.privileged == Some(true) {
+            add(&path.field("privileged"), Concern::Privilege, "privileged container".to_owned());
+        } else if security.allow_privilege_escalation == Some(true) {
+            let problem = "container allows privilege escalation".to_owned();
+            add(&path.field("allowPrivilegeEscalation"), Concern::Escalation, problem);
         }
-        pod.each_container(|container, path, _| {
-            let Some(security) = &container.security_context else { return };
-            let path = path.field("securityContext");
-            if security.privileged == Some(true) {
-                errors.add(&path.field("privileged"), "privileged container");
-            } else if security.allow_privilege_escalation == Some(true)
-                && !allowed.contains(&Concern::Escalation)
-            {
-                errors.add(&path.field("allowPrivilegeEscalation"), "container allows privilege escalation");
-            }
-        });
     });
 }

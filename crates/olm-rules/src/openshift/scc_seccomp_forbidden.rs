@@ -18,23 +18,22 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_pod(context, reporter, |pod, allowed, errors| {
-        if allowed.contains(&Concern::Privilege) {
-            return;
-        }
-        let path = pod.spec_path.field("securityContext");
-        let profile = pod.security().and_then(|security| security.seccomp_profile.as_ref());
+    scc::check(context, reporter, demands);
+}
+
+pub(super) fn demands(pod: &PodTemplate<'_>, add: &mut dyn FnMut(&Path<'_>, Concern, String)) {
+    let path = pod.spec_path.field("securityContext");
+    let profile = pod.security().and_then(|security| security.seccomp_profile.as_ref());
+    if let Some(profile) = profile.filter(|profile| profile.type_ != "RuntimeDefault") {
+        add(&path.field("seccompProfile.type"), Concern::Privilege, forbidden(&profile.type_));
+    }
+    pod.each_container(|container, path, _| {
+        let profile =
+            container.security_context.as_ref().and_then(|security| security.seccomp_profile.as_ref());
         if let Some(profile) = profile.filter(|profile| profile.type_ != "RuntimeDefault") {
-            errors.add(&path.field("seccompProfile.type"), forbidden(&profile.type_));
+            let security = path.field("securityContext");
+            add(&security.field("seccompProfile.type"), Concern::Privilege, forbidden(&profile.type_));
         }
-        pod.each_container(|container, path, _| {
-            let profile =
-                container.security_context.as_ref().and_then(|security| security.seccomp_profile.as_ref());
-            if let Some(profile) = profile.filter(|profile| profile.type_ != "RuntimeDefault") {
-                let security = path.field("securityContext");
-                errors.add(&security.field("seccompProfile.type"), forbidden(&profile.type_));
-            }
-        });
     });
 }
 

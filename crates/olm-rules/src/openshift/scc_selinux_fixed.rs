@@ -20,20 +20,18 @@ pub(crate) static RULE: Rule = Rule {
 const MESSAGE: &str = "fixed SELinux options: OpenShift assigns them from the namespace";
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_pod(context, reporter, |pod, allowed, errors| {
-        if allowed.contains(&Concern::SeLinux) {
-            return;
+    scc::check(context, reporter, demands);
+}
+
+pub(super) fn demands(pod: &PodTemplate<'_>, add: &mut dyn FnMut(&Path<'_>, Concern, String)) {
+    if pod.security().is_some_and(|security| security.se_linux_options.is_some()) {
+        let path = pod.spec_path.field("securityContext");
+        add(&path.field("seLinuxOptions"), Concern::SeLinux, MESSAGE.to_owned());
+    }
+    pod.each_container(|container, path, _| {
+        if container.security_context.as_ref().is_some_and(|security| security.se_linux_options.is_some()) {
+            let security = path.field("securityContext");
+            add(&security.field("seLinuxOptions"), Concern::SeLinux, MESSAGE.to_owned());
         }
-        if pod.security().is_some_and(|security| security.se_linux_options.is_some()) {
-            let path = pod.spec_path.field("securityContext");
-            errors.add(&path.field("seLinuxOptions"), MESSAGE);
-        }
-        pod.each_container(|container, path, _| {
-            if container.security_context.as_ref().is_some_and(|security| security.se_linux_options.is_some())
-            {
-                let security = path.field("securityContext");
-                errors.add(&security.field("seLinuxOptions"), MESSAGE);
-            }
-        });
     });
 }

@@ -26,27 +26,30 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    scc::each_pod(context, reporter, |pod, allowed, errors| {
-        let problem = |user: i64| {
-            if !allowed.contains(&Concern::User) {
-                Some(format!("fixed user ID {user}: OpenShift assigns one from the range of the namespace"))
-            } else if user == 0 && !allowed.contains(&Concern::RootUser) {
-                Some("user ID 0: the SCCs that the service account may use do not allow root".to_owned())
-            } else {
-                None
-            }
-        };
-        let mut is_inherited = false;
-        pod.each_container(|container, path, _| {
-            let user = container.security_context.as_ref().and_then(|security| security.run_as_user);
-            is_inherited |= user.is_none();
-            if let Some(problem) = user.and_then(problem) {
-                errors.add(&path.field("securityContext.runAsUser"), problem);
-            }
-        });
-        let user = pod.security().and_then(|security| security.run_as_user).filter(|_| is_inherited);
-        if let Some(problem) = user.and_then(problem) {
-            errors.add(&pod.spec_path.field("securityContext.runAsUser"), problem);
+    scc::check(context, reporter, demands);
+}
+
+pub(super) fn demands(pod: &PodTemplate<'_>, add: &mut dyn FnMut(&Path<'_>, Concern, String)) {
+    let demand = |user: i64| match user {
+        0 => (
+            Concern::RootUser,
+            "forbidden user ID 0 (root): OpenShift assigns one from the range of the namespace".to_owned(),
+        ),
+        _ => (
+            Concern::User,
+            format!("fixed user ID {user}: OpenShift assigns one from the range of the namespace"),
+        ),
+    };
+    let mut is_inherited = false;
+    pod.each_container(|container, path, _| {
+        let user = container.security_context.as_ref().and_then(|security| security.run_as_user);
+        is_inherited |= user.is_none();
+        if let Some((concern, problem)) = user.map(demand) {
+            add(&path.field("securityContext.runAsUser"), concern, problem);
         }
     });
+    let user = pod.security().and_then(|security| security.run_as_user).filter(|_| is_inherited);
+    if let Some((concern, problem)) = user.map(demand) {
+        add(&pod.spec_path.field("securityContext.runAsUser"), concern, problem);
+    }
 }
