@@ -2,14 +2,15 @@ use serde_json::Value as Json;
 
 use super::examples;
 use crate::kubernetes::names;
-use crate::openapi::Crds;
+use crate::openapi::{Crds, object_meta};
 use crate::prelude::*;
+use kube_yaml::Value;
 
 pub(crate) static RULE: Rule = Rule {
     id: "example-rejected",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "An example of the CSV is not valid for the schema of its CRD in the bundle, or has metadata that the API server rejects: no name, or an invalid name or label.",
+    what: "An example of the CSV is not valid for the schema of its CRD in the bundle, or has metadata that the API server rejects: no name, an invalid name, label or annotation key, a value of the wrong type, or a resourceVersion.",
     impacts: &[Impact::Specific(
         "Consoles fill their forms and editors with the example, and the API server rejects what users then create.",
     )],
@@ -20,6 +21,12 @@ pub(crate) static RULE: Rule = Rule {
             Project::ApiextensionsApiserver,
             "pkg/registry/customresource/validator.go",
             &["customResourceValidator.Validate"],
+        )
+        .since("1.16"),
+        Source::symbols(
+            Project::Apimachinery,
+            "pkg/api/validation/objectmeta.go",
+            &["ValidateObjectMetaAccessor"],
         )
         .since("1.16"),
     ],
@@ -43,8 +50,9 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             let Some(outcome) = crds.outcome(example).filter(|outcome| outcome.is_served) else { continue };
             let kind = example["kind"].as_str().unwrap_or_default();
             let name = example["metadata"]["name"].as_str().unwrap_or_default();
-            let problems =
-                [("API server", metadata_problem(&example["metadata"])), ("CRD", outcome.rejected)];
+            let tree = parse(example);
+            let metadata = tree.root().get("metadata");
+            let problems = [("API server", metadata_problem(metadata)), ("CRD", outcome.rejected)];
             for (by, problem) in problems {
                 let Some(problem) = problem else { continue };
                 let example = if name.is_empty() { kind.to_owned() } else { format!("{kind} `{name}`") };
@@ -59,37 +67,28 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
 const MAX_PREFIX: usize = 58;
 
 /// Returns what the API server rejects in the metadata of a new custom resource.
-fn metadata_problem(metadata: &Json) -> Option<String> {
-    let text = |field: &str| match &metadata[field] {
-        Json::Null => Some(""),
-        value => value.as_str(),
-    };
-    let located = |field: &str, verdict: Result<(), String>| {
-        verdict.err().map(|problem| format!("metadata.{field}: {problem}"))
-    };
-    // Other types than strings are a matter of the schema.
-    let (name, prefix) = (text("name")?, text("generateName")?);
-    if name.is_empty() && prefix.is_empty() {
-        return Some("missing required field `metadata.name`".to_owned());
+fn metadata_problem(metadata: Option<Value<'_>>) -> Option<String> {
+    let root = Path::ROOT;
+    let path = root.field("metadata");
+    if let Err(mismatch) = metadata.map_or(Ok(()), |metadata| object_meta(metadata, &path)) {
+        return Some(format!("{}: {}", mismatch.path, mismatch.message));
     }
-    let problem = if name.is_empty() {
-        // The API server shortens a prefix before it completes the name.
-        let kept = prefix.get(..MAX_PREFIX).unwrap_or(prefix);
-        let is_invalid = names::dns_subdomain(&format!("{kept}00000")).is_err();
-        is_invalid.then(|| {
-            format!(
-                "metadata.generateName: invalid prefix `{prefix}`: names that begin with it are not DNS names"
-            )
-        })
+    let text =
+        |field: &str| metadata.and_then(|all| all.get(field)).and_then(Value::as_str).unwrap_or_default();
+    let (name, prefix) = (text("name"), text("generateName"));
+    // The API server shortens a prefix before it completes the name.
+    let kept = prefix.get(..MAX_PREFIX).unwrap_or(prefix);
+    if name.is_empty() && prefix.is_empty() {
+        Some("missing required field `metadata.name`".to_owned())
+    } else if let Some(problem) = names::dns_subdomain(name).err().filter(|_| !name.is_empty()) {
+        Some(format!("metadata.name: {problem}"))
+    } else if name.is_empty() && names::dns_subdomain(&format!("{kept}00000")).is_err() {
+        Some(format!(
+            "metadata.generateName: invalid prefix `{prefix}`: names that begin with it are not DNS names"
+        ))
+    } else if !matches!(text("resourceVersion"), "" | "0") {
+        Some("unexpected `metadata.resourceVersion`: must not be set on creation".to_owned())
     } else {
-        located("name", names::dns_subdomain(name))
-    };
-    let labels = metadata["labels"].as_object().into_iter().flatten();
-    let mut labels = labels.filter_map(|(key, value)| Some((key, value.as_str()?)));
-    problem.or_else(|| {
-        labels.find_map(|(key, value)| {
-            let verdict = names::label_key(key).and_then(|()| names::label_value(value));
-            located(&format!("labels[{key}]"), verdict)
-        })
-    })
+        None
+    }
 }

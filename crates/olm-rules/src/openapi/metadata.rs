@@ -131,9 +131,13 @@ fn resource_fields(value: Value<'_>, path: &Path<'_>) -> Verdict {
         }
     }
     let Some(metadata) = value.get("metadata") else { return Ok(()) };
-    let path = path.field("metadata");
-    match decode::<ObjectMeta>(metadata, &path) {
-        Ok(decoded) => decoded.object.check(&path),
+    object_meta(metadata, &path.field("metadata"))
+}
+
+/// Validates the `metadata` of a custom resource at `path`, whatever its name is for.
+pub(crate) fn object_meta(metadata: Value<'_>, path: &Path<'_>) -> Verdict {
+    match decode::<ObjectMeta>(metadata, path) {
+        Ok(decoded) => decoded.object.check(path),
         Err(error) => Err(Mismatch { path: error.path, message: error.message }),
     }
 }

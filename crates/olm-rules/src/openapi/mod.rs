@@ -10,7 +10,7 @@ mod prune;
 mod validate;
 
 pub(crate) use formats::{is_checked, names as format_names};
-pub(crate) use metadata::{Step, embedded, surrounded};
+pub(crate) use metadata::{Step, embedded, object_meta, surrounded};
 pub use object::{Crds, Outcome};
 pub(crate) use prune::unknown_field;
 pub(crate) use validate::{Mismatch, validate};

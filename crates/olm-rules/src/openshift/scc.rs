@@ -119,7 +119,7 @@ pub(crate) fn check(context: &Context<'_>, reporter: &mut Reporter<'_>, demands:
                 match usable.iter().find(|other| allowed_by(other).contains(&concern)) {
                     Some(other) => errors.add(
                         path,
-                        format!("{problem}; `{other}` would allow it, but the rest of the pod needs `{scc}`"),
+                        format!("{problem}; the SCC `{other}` allows it, but one SCC has to allow all, here `{scc}`"),
                     ),
                     None => errors.add(path, problem),
                 }
