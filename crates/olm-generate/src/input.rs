@@ -227,6 +227,25 @@ impl Collected {
                         clip(name).escape_debug()
                     ),
                 );
+            } else if root.kind() == Kind::String {
+                // What a program wrote into its output beside the manifests.
+                report.warn(
+                    source,
+                    format!(
+                        "text was omitted, because it is no object: `{}`",
+                        clip(root.text()).escape_debug()
+                    ),
+                );
+            } else if root.kind() == Kind::Object && !is_file(file) {
+                // Directories also contain values, kustomizations and patches; the output of a program does not.
+                let key = root.entries().next().map_or("", |(key, _)| key.text());
+                report.warn(
+                    source,
+                    format!(
+                        "the object with the field `{}` was omitted, because it has no `kind`",
+                        clip(key).escape_debug()
+                    ),
+                );
             }
             report.record(
                 source,
@@ -366,6 +385,11 @@ impl Collected {
         }
         unique("scorecard Configuration", &self.scorecards)
     }
+}
+
+/// Returns whether a document is from a file rather than from a stream.
+fn is_file(name: &str) -> bool {
+    std::path::Path::new(name).extension().is_some()
 }
 
 /// Returns an item of a list as an object that says what it is.

@@ -33,12 +33,18 @@ fn binding(kind: &str, namespace: &str, role: &str, subject: &str) -> String {
     )
 }
 
-fn made(documents: &[&str]) -> Result<Generated, Error> {
-    let text = documents.join("\n---\n");
+fn documents(texts: &[&str]) -> Vec<Document> {
+    let text = texts.join("\n---\n");
     let parsed = parse(text.as_bytes());
     assert_eq!(parsed.error, None, "{text}");
-    let documents =
-        parsed.documents.into_iter().map(|tree| Document { file: "all.yaml".into(), tree }).collect();
+    parsed.documents.into_iter().map(|tree| Document { file: "all.yaml".into(), tree }).collect()
+}
+
+fn made(texts: &[&str]) -> Result<Generated, Error> {
+    made_from(documents(texts))
+}
+
+fn made_from(documents: Vec<Document>) -> Result<Generated, Error> {
     let options = Options {
         package: Some("pond".into()),
         version: Some("1.0.0".parse().unwrap()),
@@ -450,6 +456,22 @@ fn objects_without_a_kind_are_reported_unless_their_list_says_it() {
         ["{image: {tag: v1}}", "[{op: add, path: /spec, value: {}}]", "{apiVersion: v2, name: chart}"]
     {
         assert_eq!(warnings(&[DEPLOYMENT, ACCOUNT, other]).0, [""; 0], "{other}");
+    }
+    assert_eq!(
+        warning(&[DEPLOYMENT, ACCOUNT, "WARNING - the chart is deprecated"]),
+        "text was omitted, because it is no object: `WARNING - the chart is deprecated`"
+    );
+    let tree = || parse(b"depth: 3").documents.remove(0);
+    for (file, expected) in [
+        ("values.yaml", None),
+        ("standard input", Some("the object with the field `depth` was omitted, because it has no `kind`")),
+    ] {
+        let mut documents = documents(&[BASE, DEPLOYMENT, ACCOUNT]);
+        documents.push(Document { file: file.into(), tree: tree() });
+        let generated = made_from(documents).unwrap();
+        let notes: Vec<_> = generated.report.notes.iter().map(|note| note.message.as_str()).collect();
+        let of_depth = notes.iter().copied().find(|note| note.contains("depth"));
+        assert_eq!(of_depth, expected, "{file}");
     }
     let list = format!("{{apiVersion: v1, kind: ConfigMapList, items: [{unnamed}]}}");
     let (found, _, generated) = warnings(&[DEPLOYMENT, ACCOUNT, &list]);
