@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -181,8 +182,12 @@ impl Operator {
             self.cluster.delete(object).await?;
         }
         let namespaces: Api<Namespace> = Api::all(self.cluster.client.clone());
+        let definitions: Api<CustomResourceDefinition> = Api::all(self.cluster.client.clone());
         wait_for("the operator is gone", TIMEOUT, async || {
             ensure!(namespaces.get_opt(Self::NAMESPACE).await?.is_none(), "its namespace is still there");
+            // The next test could create nothing of a kind whose definition is being deleted.
+            let definition = definitions.get_opt("memcacheds.cache.example.com").await?;
+            ensure!(definition.is_none(), "its CRD is still there");
             Ok(())
         })
         .await

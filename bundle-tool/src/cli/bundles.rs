@@ -118,10 +118,7 @@ pub(crate) fn bundle_of_project(path: &Path) -> Option<PathBuf> {
 
 /// Reads standard input: an image archive, or a catalog.
 fn standard_input() -> Result<ValidateInput> {
-    let bytes = stdin::read(stdin::MAX_CATALOG).context("failed to read standard input")?;
-    if bytes.is_empty() {
-        bail!("standard input is empty: expected an image archive or a catalog");
-    }
+    let bytes = stdin::read(stdin::MAX_CATALOG, "an image archive or a catalog")?;
     let format = format::of_bytes(&bytes);
     if format == Format::Compressed {
         bail!(FormatError::Compressed { path: "standard input".to_owned() });

@@ -49,7 +49,7 @@ pub(crate) struct RegistryConnection {
     #[arg(long)]
     insecure_skip_tls_verify: bool,
     /// Use plain HTTP for registries on this machine, or for HOST:PORT (repeatable)
-    #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = plain_http_host)]
     plain_http: Vec<String>,
     /// Time limit for a request that makes no progress
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
@@ -163,6 +163,29 @@ pub(crate) fn between<T: TryFrom<u64> + Into<u64> + Copy>(text: &str, min: T, ma
     number
         .and_then(|number| T::try_from(number).ok())
         .ok_or_else(|| format!("must be between {min} and {max}"))
+}
+
+/// Parses the value of `--plain-http`; an empty one stands for registries on this machine.
+fn plain_http_host(text: &str) -> Result<String, String> {
+    let is_port = |port: &str| port.parse::<u16>().is_ok();
+    let (host, is_valid) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, port)) => (host, port.is_empty() || port.strip_prefix(':').is_some_and(is_port)),
+        None => text.split_once(':').map_or((text, true), |(host, port)| (host, is_port(port))),
+    };
+    let is_host = |host: &str| {
+        !host.is_empty()
+            && host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '_'))
+    };
+    if text.is_empty() || (is_valid && is_host(host)) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected HOST or HOST:PORT, such as registry.example.com:5000".into())
+    }
+}
+
+/// Parses the name of an image, which is kept as it is written.
+pub(crate) fn parse_image(text: &str) -> Result<String, String> {
+    Repository::parse(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// Where an image is that a REF names.

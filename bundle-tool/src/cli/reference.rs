@@ -236,7 +236,9 @@ fn settings_page() -> Result<String> {
     let mut text = "# bundle-tool.toml\n\n\
         `bundle-tool.toml` sets which rules validate the bundles of a project. For a bundle directory, bundle-tool reads the \
         nearest one in or\nabove it, up to the root of the git repository; for an image, the nearest one in or above the current \
-        directory. Options take\nprecedence. Editors complete and check the file with its [JSON Schema](../schemas/bundle-tool.json).\n\n\
+        directory. Options take\nprecedence. \
+        `validate`, `catalog validate`, `fix` and `lsp` read the file. Commands that validate before they push, write or install, such as \
+        `push bundle`,\n`catalog add` and `run bundle`, do not: they report what a cluster rejects, and have `--no-validate` or `--force`. Editors complete and check the file with its [JSON Schema](../schemas/bundle-tool.json).\n\n\
         ```toml\nprofile = \"operatorhub\"\nsuites = [\"operatorhubv2\", \"good-practices\"]\ndeny-warnings = true\n\n\
         [rules]\nchannel-unconventional = \"allow\"\n\n[[ignore]]\nrule = \"example-missing\"\n\
         file = \"manifests/*.clusterserviceversion.yaml\"\npath = \"metadata.annotations*\"\nreason = \"the kind is internal\"\n```\n"

@@ -9,6 +9,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value as Json};
 
+use super::cluster::check_namespace;
 use super::suites::SuiteName;
 use olm_model::LabelSelector;
 use olm_model::disk;
@@ -43,13 +44,13 @@ pub(crate) struct SelectionOptions {
     /// OpenShift versions of the clusters that the bundles are for, such as `4.17` or `4.17..4.20`
     #[arg(long, value_name = "VERSIONS", conflicts_with = "kube_version")]
     openshift: Option<String>,
-    /// Namespace for the operator to watch, as in spec.config.inline of a `ClusterExtension` of OLM v1
+    /// Namespace for the operator to watch, as in spec.config.inline of a `ClusterExtension` of OLM v1; enables the suite `olmv1`
     #[arg(long, value_name = "NAMESPACE", conflicts_with = "extension_config")]
     watch_namespace: Option<String>,
-    /// File with spec.config.inline of a `ClusterExtension` of OLM v1
+    /// File with spec.config.inline of a `ClusterExtension` of OLM v1; enables the suite `olmv1`
     #[arg(long, value_name = "FILE")]
     extension_config: Option<PathBuf>,
-    /// Namespace that OLM v1 installs the operator into
+    /// Namespace that OLM v1 installs the operator into; enables the suite `olmv1`
     #[arg(long, value_name = "NAMESPACE")]
     install_namespace: Option<String>,
 }
@@ -188,6 +189,12 @@ impl SelectionOptions {
     }
 
     fn extension(&self) -> Result<Option<Extension>> {
+        for (option, namespace) in
+            [("--watch-namespace", &self.watch_namespace), ("--install-namespace", &self.install_namespace)]
+        {
+            let verdict = namespace.as_deref().map_or(Ok(()), check_namespace);
+            verdict.with_context(|| format!("invalid value of {option}"))?;
+        }
         let config = match (&self.extension_config, &self.watch_namespace) {
             (Some(path), _) => read_config(path)?,
             (None, Some(namespace)) => {

@@ -79,11 +79,14 @@ impl RuleArgs {
 
     /// Checks the options.
     pub(crate) fn selections(&self) -> Result<Selections> {
-        self.levels.selections(Selection {
-            suites: self.selection.suites()?,
-            settings: self.selection.settings()?,
-            ..Selection::default()
-        })
+        let settings = self.selection.settings()?;
+        let mut suites = self.selection.suites()?;
+        // What only these rules read enables them.
+        if settings.extension.is_some() && !suites.contains(&Suite::Olmv1) {
+            suites.push(Suite::Olmv1);
+            suites.sort_unstable();
+        }
+        self.levels.selections(Selection { suites, settings, ..Selection::default() })
     }
 }
 

@@ -382,7 +382,7 @@ fn served_versions_with_a_conversion_webhook_of_the_csv_are_not_compared() {
 fn empty_catalog_has_no_upgrades() {
     let output = Command::cargo_bin("bundle-tool").unwrap().args(["diff", "--catalog", "-"]).assert().code(2);
     let error = String::from_utf8(output.get_output().stderr.clone()).unwrap();
-    assert_eq!(error, "error: standard input is empty: expected a file-based catalog\n");
+    assert!(error.ends_with("standard input is empty: expected a file-based catalog\n"), "{error}");
 }
 
 /// A CSV with one Deployment, whose selector, replicas and edges are given.

@@ -188,7 +188,7 @@ fn call_becomes_the_native_command_with_its_arguments() {
         ("opm validate catalog && echo ok", "bundle-tool catalog validate catalog && echo ok"),
         (
             "opm alpha render-template semver -o yaml < t.yaml",
-            "bundle-tool catalog template semver -o yaml --migrate-level none < t.yaml",
+            "bundle-tool catalog template semver -o yaml --migrate-level none --no-validate < t.yaml",
         ),
         ("exec opm serve c --cache-dir=d --pprof-addr :1", "exec bundle-tool serve c --cache-dir=d"),
         ("ls | xargs -I {} operator-sdk bundle validate {}", "ls | xargs -I {} bundle-tool validate {}"),
@@ -282,6 +282,39 @@ fn flags_in_variables_that_may_be_empty_are_not_assumed() {
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     assert!(run.stdout.contains("a variable may set `--migrate-level`"), "{}", run.stdout);
     assert_eq!(contents(directory.path())["run.sh"], script.replace("opm", "bundle-tool opm"));
+}
+
+#[test]
+fn variables_that_are_empty_for_others_to_set_may_contain_any_flag() {
+    for definition in ["OPM_OPTS ?=", "OPM_OPTS :="] {
+        let makefile = format!("{definition}\nc:\n\topm render $(IMG) $(OPM_OPTS) -o yaml > catalog.yaml\n");
+        let directory = project(&[("Makefile", &makefile)]);
+        let run = migrate(directory.path(), &["--write"]);
+        assert_eq!(run.status, Some(0), "{}", run.stderr);
+        let written = &contents(directory.path())["Makefile"];
+        assert!(written.contains("$(BUNDLE_TOOL) opm render $(IMG) $(OPM_OPTS)"), "{written}");
+    }
+}
+
+#[test]
+fn variables_in_strings_and_tests_are_warnings() {
+    let directory = project(&[
+        (
+            "Makefile",
+            "OPERATOR_SDK ?= ./bin/operator-sdk\ncheck:\n\t$(OPERATOR_SDK) bundle validate ./bundle\n\
+             \tsh -c 'OUT=$$($(OPERATOR_SDK) bundle validate ./bundle); echo \"$$OUT\"'\n\
+             \tfind . -name bundle -exec $(OPERATOR_SDK) bundle validate {} \\;\n\
+             \t@$(foreach d,a b,$(OPERATOR_SDK) bundle validate $(d);)\n\trm -f $(OPERATOR_SDK)\n",
+        ),
+        (
+            "hack/x.sh",
+            "#!/bin/bash\nOPM=${OPM:-bin/opm}\nif [[ -x \"$OPM\" ]]; then\n  \"$OPM\" validate a\nfi\n\
+             [ -f \"$OPM\" ] || exit 1\ntrap '\"$OPM\" validate b' EXIT\n",
+        ),
+    ]);
+    let run = migrate(directory.path(), &[]);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    insta::assert_snapshot!("migrate-project-variables", run.stdout);
 }
 
 #[test]

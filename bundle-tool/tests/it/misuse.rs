@@ -43,6 +43,63 @@ const MISTAKES: &[(&[&str], i32, &str)] = &[
     ),
     (&["olm", "status", "--version"], 2, "unexpected argument '--version' found"),
     (&["validate", "bundle", "-V"], 2, "unexpected argument '-V' found"),
+    (&["catalog", "validate", "-"], 2, "standard input is empty: expected a file-based catalog"),
+    (&["catalog", "list", "bundles", "-"], 2, "standard input is empty: expected a file-based catalog"),
+    (
+        &["catalog", "convert-template", "basic", "-"],
+        2,
+        "standard input is empty: expected a file-based catalog",
+    ),
+    (&["catalog", "template", "basic", "-"], 2, "standard input is empty: expected a catalog template"),
+    (
+        &["push", "image", "example.com/a:v1", "program=/m", "--user", "a b", "--to", "oci:a"],
+        2,
+        "expected USER[:GROUP], such as 65532:65532",
+    ),
+    (
+        &["inspect", "quay.io/x/y:v1", "--plain-http=a:b:c"],
+        2,
+        "expected HOST or HOST:PORT, such as registry.example.com:5000",
+    ),
+    (
+        &["run", "bundle", "bundle", "--opm-image", "a b", "--dry-run=client"],
+        2,
+        "invalid value 'a b' for '--opm-image <IMAGE>'",
+    ),
+    (
+        &["generate", "bundle", "--version", "1.0.0", "--channels", "stable fast", "--input-dir", "bundle"],
+        2,
+        "invalid channel `stable fast`: must not contain whitespace; separate channels with commas",
+    ),
+    (&["validate", "bundle", "--watch-namespace", "A B"], 2, "invalid value of --watch-namespace"),
+    (
+        &[
+            "mirror",
+            "bundle",
+            "--to",
+            "oci:new",
+            "--manifests-dir",
+            "new",
+            "--manifests-registry",
+            "registry.example.com",
+        ],
+        2,
+        "--manifests-dir is the directory of --to, new: choose another one",
+    ),
+    (
+        &[
+            "push",
+            "bundle",
+            "bundle",
+            "example.com/a:v1",
+            "--dockerfile",
+            "bundle/metadata/annotations.yaml",
+            "--to",
+            "oci:a",
+        ],
+        2,
+        "annotations.yaml:1: unknown instruction `annotations:`",
+    ),
     (&["doctor", "--must-gather", "bundle"], 2, "bundle contains manifests, not objects of a cluster"),
 ];
 

@@ -53,7 +53,10 @@ pub(crate) fn package(
             _ => return Err(Error::Packages(names)),
         }
     };
-    check_package_name(&name)?;
+    // operator-sdk checks only the name of the CSV that begins with it.
+    if !options.is_of_sdk() || !names::is_subdomain(&name) {
+        check_package_name(&name)?;
+    }
     Ok((name, origin))
 }
 

@@ -11,8 +11,9 @@ use super::json::{dig, entries, items, map_mut, set, string_at};
 use super::objects::MAX_FILE_SIZE;
 use super::options::{Destination, Options, Origin, Upgrade};
 use super::rbac::Rbac;
-use super::report::{GenerateReport, ObjectOutcome};
+use super::report::{GenerateReport, ObjectOutcome, clip};
 use super::{base, crds, examples, related_images, webhooks};
+use olm_model::names;
 
 /// Who made the bundle, as operator-sdk's annotations of the same name say it.
 pub(crate) const BUILDER: &str = concat!("bundle-tool-v", env!("CARGO_PKG_VERSION"));
@@ -59,10 +60,10 @@ pub(crate) fn build(
     let examples = examples::annotation(collected, base::annotation(&csv, "alm-examples"), report);
     let webhooks = webhooks::definitions(collected, report);
     warn_of_lost_webhooks(&csv, &webhooks, report);
-    let images = if options.is_of_sdk() && !is_pinned {
-        related_images::of_variables(collected)?
-    } else {
-        related_images::collect(collected, &csv, report)
+    let images = match (options.is_of_sdk(), is_pinned) {
+        (true, false) => related_images::of_variables(collected)?,
+        (true, true) => related_images::of_pinned(collected, &csv)?,
+        (false, _) => related_images::collect(collected, &csv, report),
     };
     let created = Some(base::annotation(&csv, "createdAt").to_owned())
         .filter(|time| !time.is_empty() && !options.is_of_sdk());
@@ -281,6 +282,13 @@ impl Csv {
     ) -> Result<(), Error> {
         upgrade.apply(package, &self.version, channel, &mut self.json, report)?;
         if is_of_sdk { Ok(()) } else { super::upgrade::check(&self.json) }
+    }
+
+    /// # Errors
+    /// The API server would reject the name.
+    pub(crate) fn check_name(&self) -> Result<(), Error> {
+        let name = base::name(&self.json);
+        if names::is_subdomain(name) { Ok(()) } else { Err(Error::CsvName(clip(name).into_owned())) }
     }
 
     pub(crate) fn name(&self) -> String {

@@ -103,6 +103,12 @@ pub enum Error {
          with a letter or a digit", .0.escape_debug()
     )]
     PackageName(String),
+    /// The CSV's name is not the name of an object.
+    #[error(
+        "invalid name `{}` of the ClusterServiceVersion: must be at most 253 lowercase letters, digits, hyphens and dots; the \
+         version cannot have build metadata (`+…`)", .0.escape_debug()
+    )]
+    CsvName(String),
     /// The file of an object would have too long a name.
     #[error("{place}: {title}: its file name would exceed the limit of {limit} bytes; shorten metadata.name")]
     FileName {

@@ -41,19 +41,29 @@ fn pinned(image: &str, digest: &str) -> String {
     format!("{}@{digest}", split(image).0)
 }
 
+/// The environment variables whose values are names of images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variables {
+    /// Those whose names begin with `RELATED_IMAGE_` or end with `_IMAGE`.
+    AnyImage,
+    /// Those whose names begin with `RELATED_IMAGE_`, as for operator-sdk.
+    RelatedImage,
+}
+
 /// Replaces image references: first by the user's replacements, then by digests.
 pub(crate) fn rewrite(
     collected: &mut Collected,
     base: &mut Item,
     rewrites: &[Rewrite],
     pins: &BTreeMap<String, String>,
+    variables: Variables,
     report: &mut GenerateReport,
 ) {
     if rewrites.is_empty() && pins.is_empty() {
         return;
     }
     let mut used = BTreeSet::new();
-    each(collected, base, &mut |image| {
+    each(collected, base, variables, &mut |image| {
         for (index, rewrite) in rewrites.iter().enumerate() {
             if let Some(new) = rewrite.apply(image) {
                 used.insert(index);
@@ -75,9 +85,9 @@ pub(crate) fn rewrite(
 }
 
 /// Returns all images that are referenced by tag.
-pub(crate) fn unpinned(collected: &mut Collected, base: &mut Item) -> BTreeSet<String> {
+pub(crate) fn unpinned(collected: &mut Collected, base: &mut Item, variables: Variables) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    each(collected, base, &mut |image| {
+    each(collected, base, variables, &mut |image| {
         if !image.contains('@') {
             found.insert(image.clone());
         }
@@ -86,7 +96,12 @@ pub(crate) fn unpinned(collected: &mut Collected, base: &mut Item) -> BTreeSet<S
 }
 
 /// Calls `look` for every image of the Deployments and of the base.
-fn each(collected: &mut Collected, base: &mut Item, look: &mut impl FnMut(&mut String)) {
+fn each(
+    collected: &mut Collected,
+    base: &mut Item,
+    variables: Variables,
+    look: &mut impl FnMut(&mut String),
+) {
     let mut at = |json: Option<&mut Json>| {
         if let Some(Json::String(image)) = json
             && !image.is_empty()
@@ -99,10 +114,11 @@ fn each(collected: &mut Collected, base: &mut Item, look: &mut impl FnMut(&mut S
             let containers = deployment.json.pointer_mut(&format!("/spec/template/spec/{list}"));
             for container in containers.and_then(Json::as_array_mut).into_iter().flatten() {
                 at(container.get_mut("image"));
-                let variables = container.get_mut("env").and_then(Json::as_array_mut);
-                for variable in variables.into_iter().flatten() {
+                let environment = container.get_mut("env").and_then(Json::as_array_mut);
+                for variable in environment.into_iter().flatten() {
                     let name = string_at(variable, &["name"]);
-                    let named = name.starts_with("RELATED_IMAGE_") || name.ends_with("_IMAGE");
+                    let named = name.starts_with("RELATED_IMAGE_")
+                        || (variables == Variables::AnyImage && name.ends_with("_IMAGE"));
                     if named && is_image(string_at(variable, &["value"])) {
                         at(variable.get_mut("value"));
                     }

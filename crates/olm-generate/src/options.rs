@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::images::Variables;
 use kube_yaml::Tree;
 use olm_model::Document;
 use olm_model::catalog::Catalog;
@@ -89,6 +90,10 @@ impl Options {
     /// Returns whether the bundle is the one that operator-sdk generates.
     pub(crate) fn is_of_sdk(&self) -> bool {
         self.builder.is_some()
+    }
+
+    pub(crate) fn image_variables(&self) -> Variables {
+        if self.is_of_sdk() { Variables::RelatedImage } else { Variables::AnyImage }
     }
 }
 

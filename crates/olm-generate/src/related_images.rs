@@ -77,6 +77,40 @@ pub(crate) fn of_variables(collected: &Collected) -> Result<Vec<Json>, Error> {
     Ok(list)
 }
 
+/// `spec.relatedImages` as operator-sdk writes it with digests: what [`of_variables`] returns, and each container and each variable
+/// under its own name, whether or not its image is listed already.
+///
+/// Source: `pkg/pullspec/operator_csv.go` of operator-manifest-tools (`SetRelatedImages`), which orders them at random.
+///
+/// # Errors
+/// As [`of_variables`].
+pub(crate) fn of_pinned(collected: &Collected, base: &Json) -> Result<Vec<Json>, Error> {
+    let mut list = of_variables(collected)?;
+    list.extend(items(base, &["spec", "relatedImages"]).iter().cloned());
+    let pods = || {
+        collected.deployments.iter().map(|deployment| dig(&deployment.json, &["spec", "template", "spec"]))
+    };
+    let containers = |field: &'static str| pods().flat_map(move |pod| items(pod, &[field]));
+    for container in containers("containers").chain(containers("initContainers")) {
+        list.push(
+            json!({"name": string_at(container, &["name"]), "image": string_at(container, &["image"])}),
+        );
+    }
+    for container in containers("containers").chain(containers("initContainers")) {
+        for variable in items(container, &["env"]) {
+            if let Some(short) = string_at(variable, &["name"]).strip_prefix(PREFIX) {
+                list.push(json!({"name": short.to_lowercase(), "image": string_at(variable, &["value"])}));
+            }
+        }
+    }
+    let mut seen = HashSet::new();
+    list.retain(|image| {
+        let [name, image] = ["name", "image"].map(|field| string_at(image, &[field]).to_owned());
+        !image.is_empty() && seen.insert((name, image))
+    });
+    Ok(list)
+}
+
 #[derive(Default)]
 struct Images {
     list: Vec<Json>,

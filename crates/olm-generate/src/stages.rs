@@ -68,22 +68,26 @@ impl<'o> SortedManifests<'o> {
         let (package, package_origin) = base::package(options, &collected, existing)?;
         let mut base = base::choose(&package, &collected, existing, options.is_of_sdk(), &mut report)?;
         collected.check(options.is_of_sdk(), &report)?;
-        images::rewrite(&mut collected, &mut base, &options.images, &BTreeMap::new(), &mut report);
+        let variables = options.image_variables();
+        images::rewrite(&mut collected, &mut base, &options.images, &BTreeMap::new(), variables, &mut report);
         Ok(Self { options, collected, package, package_origin, base, report })
     }
 
     /// Returns the images that a bundle would reference by tag.
     #[must_use]
     pub fn unpinned_images(&mut self) -> BTreeSet<String> {
-        images::unpinned(&mut self.collected, &mut self.base)
+        images::unpinned(&mut self.collected, &mut self.base, self.options.image_variables())
     }
 
     /// Replaces the tags of images with digests, and adds the platforms that the operator supports to the CSV's labels.
     #[must_use]
     pub fn pin(mut self, pins: &ImagePins) -> PinnedManifests<'o> {
         let platforms = images::platforms(&self.collected, &pins.platforms);
-        images::rewrite(&mut self.collected, &mut self.base, &[], &pins.digests, &mut self.report);
-        label(&mut self.base, &platforms);
+        let variables = self.options.image_variables();
+        images::rewrite(&mut self.collected, &mut self.base, &[], &pins.digests, variables, &mut self.report);
+        if !self.options.is_of_sdk() {
+            label(&mut self.base, &platforms);
+        }
         PinnedManifests { sorted: self, is_pinned: !pins.digests.is_empty() }
     }
 }
@@ -115,6 +119,7 @@ impl PinnedManifests<'_> {
         let contents =
             csv::Contents { package: &package, options, is_pinned, collected: &collected, rbac: &rbac };
         let mut csv = csv::build(base, &contents, &mut certificates, &mut report)?;
+        csv.check_name()?;
         csv.upgrade(&options.upgrade, &package, channel, is_of_sdk, &mut report)?;
         let objects = objects::files(&collected, &rbac, &certificates, is_of_sdk, &mut report)?;
 

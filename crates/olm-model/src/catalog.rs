@@ -75,12 +75,12 @@ impl Catalog {
         blobs
     }
 
-    /// Writes the blobs as JSON documents, one after the other.
+    /// Writes the blobs as JSON documents, one after the other, indented as opm indents them.
     ///
     /// # Errors
     /// A blob cannot be written as JSON, or `out` cannot be written to.
     pub fn write_json(&self, out: impl io::Write) -> io::Result<()> {
-        self.write_json_with("  ", out)
+        self.write_json_with("    ", out)
     }
 
     /// [`Self::write_json`] with another indentation of a level.

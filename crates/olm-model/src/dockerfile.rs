@@ -4,6 +4,7 @@
 //! (`frontend/dockerfile/parser`, `shell`).
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 
 use kube_yaml::Position;
@@ -267,6 +268,19 @@ pub enum Invalid<'t> {
         /// The instruction that is likely to be meant.
         meant: Option<&'static str>,
     },
+}
+
+impl fmt::Display for Invalid<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict => f.write_str("unresolved merge conflict"),
+            Self::BeforeFrom(name) => write!(f, "`{name}` before `FROM`"),
+            Self::Unknown { name, meant: Some(meant) } => {
+                write!(f, "unknown instruction `{name}`: did you mean `{meant}`?")
+            }
+            Self::Unknown { name, meant: None } => write!(f, "unknown instruction `{name}`"),
+        }
+    }
 }
 
 /// Returns the first instruction that cannot be built and where it is; `None` for a frontend that is not Docker's own, which may

@@ -238,13 +238,13 @@ catalog_rules! {
     CHANNEL_SKIP_RANGE_INVALID: Error "channel-skip-range-invalid" {
         what: "An entry's `skipRange` is not a range of versions.",
         impact: Impact::CatalogRejected,
-        help: "use a range such as `>=1.0.0 <1.2.0`",
+        help: "use a range such as `>=1.0.0 <1.2.0`: versions with three numbers, with a space for \"and\" and `||` for \"or\"",
         source: Source::file(Project::OperatorRegistry, "alpha/model/model.go").since("1.69"),
     }
     CHANNEL_UPGRADE_BREAKS_CRD: Warning "channel-upgrade-breaks-crd" {
-        what: "An upgrade that an entry permits changes a CRD so that existing objects break: OLM v1 does not perform the upgrade. Checked with --bundles.",
+        what: "An upgrade that an entry permits changes a CRD so that existing objects may become invalid. The rule runs only with `--bundles`.",
         impact: Impact::Specific("OLM v1 does not perform the upgrade; OLM v0 performs it, and existing objects may become invalid."),
-        help: "keep what the change removes, or add it as a new version of the API",
+        help: "revert the change to the CRD, or make it in a new version of the API",
         source: Source::file(Project::OperatorController, "internal/operator-controller/rukpak/preflights/crdupgradesafety").since("1.0"),
     }
     CHANNEL_VERSION_DECREASES: Warning "channel-version-decreases" {

@@ -103,9 +103,10 @@ impl Stage {
 
     /// Deletes every Memcached and waits until all that they owned is gone.
     async fn clear(&self) -> Result<()> {
-        self.memcacheds.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
         let (deployments, pods): (Api<Deployment>, Api<Pod>) = (self.api(), self.api());
         wait_for("deletion removes all", TIMEOUT, async || {
+            // Again if the connection was closed, as happens while a test reads a long log.
+            self.memcacheds.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
             let memcacheds = self.memcacheds.list(&ListParams::default()).await?.items.len();
             let deployments = deployments.list(&ListParams::default()).await?.items.len();
             let pods = pods.list(&ListParams::default()).await?.items.len();

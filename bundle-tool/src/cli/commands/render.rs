@@ -146,6 +146,7 @@ pub(crate) fn read(
     };
     let contents = runtime.get()?.block_on(location.contents(registries))?;
     if contents.is_catalog() {
+        check_image(image)?;
         return Ok(reader::blobs(reader::sources_in(contents.files)?, Limits::default())?);
     }
     let bundle = read::bundle::files(reference, &contents.into_bundle());
@@ -156,6 +157,14 @@ pub(crate) fn read(
     let pulled = location.registry().is_some().then(|| image_name(reference));
     let blob = rendering.blob(&bundle, image.or(pulled))?;
     Ok(Catalog { bundles: vec![blob], ..Catalog::default() })
+}
+
+/// Checks that no image is given for a catalog, whose bundles name their images.
+fn check_image(image: Option<&str>) -> Result<()> {
+    if image.is_some() {
+        bail!("--image requires a bundle, found a catalog");
+    }
+    Ok(())
 }
 
 /// The blobs of a bundle's or a catalog's directory.
@@ -177,8 +186,10 @@ fn read_directory(
         return Ok(Catalog { bundles: vec![blob], ..Catalog::default() });
     }
     let catalog = disk::catalog::read(path)?;
-    if catalog == Catalog::default() {
+    // opm prints nothing for a directory without blobs.
+    if catalog == Catalog::default() && invalid == Invalid::Refused {
         bail!("expected a bundle (manifests/ and metadata/) or a catalog (at least one blob), found neither");
     }
+    check_image(image)?;
     Ok(catalog)
 }

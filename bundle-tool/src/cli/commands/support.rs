@@ -15,6 +15,7 @@ use crate::cli::format::{Formats, OutputOption};
 use crate::cli::images::RegistryArgs;
 use crate::cli::padding::padded;
 use crate::cli::runtime::SharedRuntime;
+use crate::terminal::{NOTE, messages};
 use kube_yaml::text::{printable, write_json, xml_escaped};
 use olm_model::kubernetes::{self, Minor, Versions};
 use olm_model::read::catalog::{self, Source};
@@ -77,11 +78,16 @@ struct Document<'a> {
 
 impl Support {
     pub(crate) fn run(self) -> Result<Exit> {
-        let versions = match (&self.kube_version, &self.openshift) {
-            (Some(text), _) => Versions::parse(text)?.nearest_reproduced(),
-            (None, Some(text)) => Versions::parse_openshift(text)?.nearest_reproduced(),
+        let wanted = match (&self.kube_version, &self.openshift) {
+            (Some(text), _) => Versions::parse(text)?,
+            (None, Some(text)) => Versions::parse_openshift(text)?,
             (None, None) => Versions::reproduced(),
         };
+        let versions = wanted.nearest_reproduced();
+        if versions != wanted {
+            let known = Versions::reproduced();
+            writeln!(messages(), "{NOTE} {wanted} is treated as {versions}: bundle-tool reproduces {known}")?;
+        }
         let runtime = SharedRuntime::default();
         let mut rows = Vec::new();
         for reference in &self.references {

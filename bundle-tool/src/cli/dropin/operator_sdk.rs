@@ -481,7 +481,7 @@ const VERSION_COMMAND: NativeCommand =
 fn version(_: &Matches) -> Result<Status> {
     writeln!(
         io::stdout(),
-        "operator-sdk version: {:?}, commit: {:?}, kubernetes version: \"v1.33\", go version: \"none\", GOOS: {:?}, GOARCH: {:?}",
+        "operator-sdk version: {:?}, commit: {:?}, kubernetes version: \"1.33.1\", go version: \"none\", GOOS: {:?}, GOARCH: {:?}",
         sdk_version()?,
         concat!("bundle-tool-", env!("CARGO_PKG_VERSION")),
         super::OS,

@@ -25,6 +25,10 @@ const RESOURCES: [(&str, &str); 7] = [
 /// of its CRDs.
 pub(crate) fn permissions(bundle: &Bundle) -> Option<SdkOutput> {
     let root = bundle.csv()?.root.to_json();
+    // operator-sdk reads the CSV of this version only.
+    if root["apiVersion"] != "operators.coreos.com/v1alpha1" {
+        return None;
+    }
     let list = |value: &serde_json::Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
     let definitions = &root["spec"]["customresourcedefinitions"];
     let listed: BTreeSet<String> = ["owned", "required"]

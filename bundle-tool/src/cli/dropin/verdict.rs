@@ -1,7 +1,8 @@
 //! Reproduces the verdict of `operator-sdk bundle validate` with bundle-tool's rules.
 //!
-//! An error remains an error if operator-sdk reports it, too, or if it belongs to an optional validator that was selected. What only
-//! the API server or OLM rejects becomes a warning that names what rejects it, so that bundles pass or fail as with operator-sdk.
+//! The result has what operator-sdk reports, too, and what belongs to an optional validator that was selected, so that bundles pass
+//! or fail as with operator-sdk. What only the API server or OLM rejects, or only bundle-tool warns of, is kept apart: scripts stop at
+//! any warning in the output of operator-sdk, so it goes to standard error.
 //!
 //! Source: `internal/cmd/operator-sdk/bundle/validate` and `internal/validate` of operator-sdk v1.42.
 
@@ -18,7 +19,7 @@ use crate::cli::images::RegistryArgs;
 use crate::cli::runtime::SharedRuntime;
 use kube_yaml::text::printable;
 use olm_model::Bundle;
-use olm_model::report::{Finding, Severity, Suite, Validator};
+use olm_model::report::{Finding, Project, Severity, Source, Suite, Validator};
 use olm_report::{SdkOutput, SdkResult};
 use olm_rules::{Selection, Settings, UNREAD_INPUT};
 
@@ -38,12 +39,36 @@ pub(crate) struct Options {
     pub(crate) categories: Option<PathBuf>,
 }
 
+/// What operator-sdk reports about a bundle, and what bundle-tool knows besides.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    /// What operator-sdk reports.
+    pub(crate) result: SdkResult,
+    /// What else bundle-tool finds: warnings.
+    pub(crate) more: SdkResult,
+}
+
+impl Verdict {
+    fn new(outputs: Outputs) -> Self {
+        Self { result: SdkResult::new(outputs.own), more: SdkResult::new(outputs.more) }
+    }
+
+    /// Writes a line for each finding, in the order of [`Verdict`].
+    pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        print_text(&self.result, out)?;
+        print_text(&self.more, out)
+    }
+}
+
+/// Findings by whether operator-sdk reports them.
+#[derive(Debug, Default)]
+struct Outputs {
+    own: Vec<SdkOutput>,
+    more: Vec<SdkOutput>,
+}
+
 /// Returns the verdict on a bundle directory or image.
-pub(crate) fn of_reference(
-    reference: &str,
-    registries: &RegistryArgs,
-    options: &Options,
-) -> Result<SdkResult> {
+pub(crate) fn of_reference(reference: &str, registries: &RegistryArgs, options: &Options) -> Result<Verdict> {
     let bundle = if Path::new(reference).exists() {
         let selection = Selection { suites: options.suites.clone(), ..Selection::default() };
         bundles::directory(reference, &selection)?
@@ -54,7 +79,7 @@ pub(crate) fn of_reference(
     let mut outputs = outputs(&bundle, options)?;
     let mut run = |directory: &Path| -> Result<()> {
         for program in &options.external {
-            outputs.extend(external_validator::run(program, directory)?);
+            outputs.own.extend(external_validator::run(program, directory)?);
         }
         Ok(())
     };
@@ -66,15 +91,15 @@ pub(crate) fn of_reference(
         atomic_files::tree(scratch.path(), files)?;
         run(scratch.path())?;
     }
-    Ok(SdkResult::new(outputs))
+    Ok(Verdict::new(outputs))
 }
 
 /// Returns the verdict on a bundle without external validators.
-pub(crate) fn of_bundle(bundle: &Bundle, options: &Options) -> Result<SdkResult> {
-    Ok(SdkResult::new(outputs(bundle, options)?))
+pub(crate) fn of_bundle(bundle: &Bundle, options: &Options) -> Result<Verdict> {
+    Ok(Verdict::new(outputs(bundle, options)?))
 }
 
-fn outputs(bundle: &Bundle, options: &Options) -> Result<Vec<SdkOutput>> {
+fn outputs(bundle: &Bundle, options: &Options) -> Result<Outputs> {
     let selection = Selection {
         suites: options.suites.clone(),
         settings: options.settings.clone(),
@@ -85,12 +110,16 @@ fn outputs(bundle: &Bundle, options: &Options) -> Result<Vec<SdkOutput>> {
     let counts = |finding: &&Finding| {
         finding.ignored.is_none() && !(categories.is_some() && finding.rule == "category-unknown")
     };
-    let mut outputs: Vec<SdkOutput> = report.findings.iter().filter(counts).map(output).collect();
+    let mut outputs = Outputs::default();
+    for finding in report.findings.iter().filter(counts) {
+        let (is_its, output) = output(finding);
+        if is_its { outputs.own.push(output) } else { outputs.more.push(output) }
+    }
     if let Some(path) = categories {
-        outputs.extend(custom_categories(bundle, path)?);
+        outputs.own.extend(custom_categories(bundle, path)?);
     }
     if options.suites.contains(&Suite::DeprecatedApis) {
-        outputs.extend(removed_apis::permissions(bundle));
+        outputs.own.extend(removed_apis::permissions(bundle));
     }
     Ok(outputs)
 }
@@ -116,24 +145,29 @@ fn custom_categories(bundle: &Bundle, path: &Path) -> Result<Vec<SdkOutput>> {
         .collect())
 }
 
-/// Returns a finding as operator-sdk would report it.
-fn output(finding: &Finding) -> SdkOutput {
+/// Returns a finding as operator-sdk would report it, and whether it does.
+fn output(finding: &Finding) -> (bool, SdkOutput) {
     let rule = olm_rules::find(finding.rule);
     let is_its = rule.is_none_or(|rule| {
+        let is_its_warning = |source: &Source| {
+            finding.severity != Severity::Error
+                && matches!(source.project, Project::OperatorFrameworkApi | Project::OperatorSdk)
+        };
         rule.is_rejected_by(Validator::OperatorSdk)
             || rule.suite != Suite::Bundle
             || UNREAD_INPUT.contains(&rule.id)
+            || rule.sources.iter().any(is_its_warning)
     });
     let message = finding.one_line();
     if finding.severity != Severity::Error || is_its {
-        return SdkOutput { r#type: finding.severity, message };
+        return (is_its, SdkOutput { r#type: finding.severity, message });
     }
     let by = rule.and_then(|rule| rule.impacts.iter().find_map(|impact| impact.rejected_by()));
     let by = by.map(|by| format!(" (rejected by {by})")).unwrap_or_default();
-    SdkOutput { r#type: Severity::Warning, message: format!("{message}{by}") }
+    (false, SdkOutput { r#type: Severity::Warning, message: format!("{message}{by}") })
 }
 
-/// Writes a line for each finding.
+/// Writes a line for each finding of one result.
 pub(crate) fn print_text(result: &SdkResult, out: &mut impl Write) -> io::Result<()> {
     let is_terminal = io::stdout().is_terminal();
     for output in result.outputs() {

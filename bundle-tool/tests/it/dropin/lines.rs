@@ -117,7 +117,15 @@ const LINES: &[Expected] = &[
     ("S|olm-sn", 1, &[">OLM is not installed"]),
     ("S|olm-u", 1, &["!OLM is not installed"]),
     ("S|olm-uv", 1, &["!OLM is not installed"]),
-    ("S|ver", 0, &[">operator-sdk version: \"v1.42.3\", commit: \"", ">, GOOS: \"linux\""]),
+    (
+        "S|ver",
+        0,
+        &[
+            ">operator-sdk version: \"v1.42.3\", commit: \"",
+            ">kubernetes version: \"1.33.1\"",
+            ">, GOOS: \"linux\"",
+        ],
+    ),
     ("S|ver-cut", 0, &[">v1.42.3\n"]),
     ("S|init", 0, &["+empty/Cargo.toml", "+empty/PROJECT domain: example.com"]),
     ("S|init-ans", 1, &["!only operators in Rust are scaffolded; use the ansible-operator-plugins project"]),

@@ -106,9 +106,19 @@ impl Image {
     /// As for [`Image::read`].
     pub fn has_program(&self) -> Result<bool, Error> {
         let image = read_config(&self.config)?;
-        let config = image.config().as_ref();
-        let words = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|words| !words.is_empty());
-        Ok(config.is_some_and(|config| words(config.entrypoint()) || words(config.cmd())))
+        let has_words = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|words| !words.is_empty());
+        Ok(self.has_entrypoint()? || image.config().as_ref().is_some_and(|config| has_words(config.cmd())))
+    }
+
+    /// Returns whether the image has an entrypoint, to which the command of an image on this base is passed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Image::read`].
+    pub fn has_entrypoint(&self) -> Result<bool, Error> {
+        let image = read_config(&self.config)?;
+        let entrypoint = image.config().as_ref().and_then(|config| config.entrypoint().as_ref());
+        Ok(entrypoint.is_some_and(|words| !words.is_empty()))
     }
 
     /// Returns the digest of the image, which is that of its manifest.

@@ -6,7 +6,12 @@ pub(crate) static RULE: Rule = Rule {
     suite: Suite::Categories,
     severity: Severity::Error,
     what: "The annotation `categories` names a category that OperatorHub.io does not have.",
-    impacts: &[Impact::SubmissionRejected],
+    impacts: &[
+        Impact::SubmissionRejected,
+        Impact::Specific(
+            "Its categories are AI/Machine Learning, Application Runtime, Big Data, Cloud Provider, Database, Developer Tools, Integration & Delivery, Logging & Tracing, Modernization & Migration, Monitoring, Networking, Observability, OpenShift Optional, Security, Storage, and Streaming & Messaging.",
+        ),
+    ],
     help: "set the annotation `categories` to categories of OperatorHub.io, separated by commas, such as `Database, Monitoring`",
     sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/standardcategories.go")
         .since("0.4")],

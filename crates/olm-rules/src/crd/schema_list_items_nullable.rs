@@ -5,7 +5,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "schema-list-items-nullable",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The items of a list of type `map` or `set` are nullable.",
+    what: "A list with `x-kubernetes-list-type: map` or `set` has nullable items.",
     impacts: &[Impact::CrdRejected],
     help: "remove `nullable` from the schema of the items",
     sources: &[Source::symbols(

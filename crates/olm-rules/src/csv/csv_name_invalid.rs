@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule {
         Impact::CsvRejected,
         Impact::Specific("OLM copies the name into a label, which is limited to 63 characters."),
     ],
-    help: "use at most 63 lowercase letters, digits, `-` and `.`",
+    help: "use at most 63 lowercase letters, digits, `-` and `.`, and begin and end each part between dots with a letter or a digit",
     sources: &[Source::symbols(
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/csv.go",

@@ -5,7 +5,7 @@ pub(crate) static RULE: Rule = Rule {
     id: "channel-blank",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The list of channels in `metadata/annotations.yaml` has an empty name, or spaces around a name.",
+    what: "The list of channels in `metadata/annotations.yaml` has an empty name, or a name with spaces in it or around it.",
     impacts: &[Impact::Specific(
         "Tools split the list at commas only, and create a channel with a space in its name or without a name.",
     )],
@@ -22,10 +22,11 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     else {
         return;
     };
-    if channels.split(',').any(|channel| channel.is_empty() || channel.trim() != channel) {
+    let is_blank = |name: &str| name.contains(|c: char| c.is_whitespace() || c.is_control());
+    if channels.split(',').any(|channel| channel.is_empty() || is_blank(channel)) {
         let message = format!("invalid channels `{channels}`: names must not be empty or contain whitespace");
         let names: Vec<&str> = annotations.channels().collect();
-        if !names.is_empty() {
+        if !names.is_empty() && !names.iter().any(|name| is_blank(name)) {
             reporter.fix_annotation(&annotations, Safety::Safe, Annotations::CHANNELS, &names.join(","));
         }
         reporter.annotation(&annotations, Annotations::CHANNELS, message);

@@ -28,20 +28,15 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         return reporter.path(&file.path, "the file is not encoded in UTF-8");
     };
     let Some((invalid, position)) = invalid(text) else { return };
-    let message = match invalid {
+    match invalid {
         Invalid::Conflict => {
             reporter
                 .help("resolve the conflict, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`");
-            "unresolved merge conflict".to_owned()
         }
-        Invalid::BeforeFrom(name) => {
+        Invalid::BeforeFrom(_) => {
             reporter.help("begin with `FROM scratch`");
-            format!("`{name}` before `FROM`")
         }
-        Invalid::Unknown { name, meant: Some(meant) } => {
-            format!("unknown instruction `{name}`: did you mean `{meant}`?")
-        }
-        Invalid::Unknown { name, meant: None } => format!("unknown instruction `{name}`"),
-    };
-    reporter.place(file, position, message);
+        Invalid::Unknown { .. } => {}
+    }
+    reporter.place(file, position, invalid.to_string());
 }

@@ -7,9 +7,9 @@ pub(crate) static RULE: Rule = Rule {
     id: "pod-overhead-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The overhead of a pod names an unsupported resource, or is negative.",
+    what: "`overhead` of a pod contains an unsupported resource or a negative quantity.",
     impacts: &[Impact::DeploymentRejected],
-    help: "remove overhead: Kubernetes sets it from the RuntimeClass",
+    help: "remove `overhead`: Kubernetes sets it from the RuntimeClass",
     sources: &[Source::symbols(
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",

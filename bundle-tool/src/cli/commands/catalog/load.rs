@@ -20,7 +20,7 @@ use olm_model::report::{Finding, suggest};
 /// Returns the files of the catalog that a REF names.
 pub(crate) fn sources(reference: &str, registries: &RegistryArgs) -> Result<Vec<Source>> {
     if reference == "-" {
-        let bytes = stdin::read(stdin::MAX_CATALOG)?;
+        let bytes = stdin::read(stdin::MAX_CATALOG, "a file-based catalog")?;
         if is_compressed(&bytes) {
             return Err(FormatError::Compressed { path: "standard input".to_owned() }.into());
         }

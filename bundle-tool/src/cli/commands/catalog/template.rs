@@ -256,7 +256,7 @@ impl TemplateCommand {
 
 fn read(path: &str) -> Result<Vec<u8>> {
     Ok(if path == "-" {
-        stdin::read(MAX_TEMPLATE)?
+        stdin::read(MAX_TEMPLATE, "a catalog template")?
     } else {
         file::read_in_project(Path::new(path), MAX_TEMPLATE)?
     })

@@ -232,7 +232,9 @@ impl Bundle {
             return Ok(Exit::Findings);
         }
         if self.stdout {
-            output::print(&generated, self.sdk.is_some())?;
+            if self.sdk.is_none() || self.manifests || !self.metadata {
+                output::print(&generated, self.sdk.is_some())?;
+            }
             if self.sdk.is_some() {
                 self.write_tests(&generated)?;
             }
@@ -314,6 +316,16 @@ impl Bundle {
             bail!(
                 "invalid --channels `{}`: expected the names of channels, such as stable,fast",
                 printable(channels)
+            );
+        }
+        // operator-sdk writes any name.
+        let names =
+            self.channels.iter().flat_map(|list| list.split(',')).chain(self.default_channel.as_deref());
+        let is_blank = |name: &&str| name.trim().contains(|c: char| c.is_whitespace() || c.is_control());
+        if let Some(name) = names.filter(|_| self.sdk.is_none()).find(is_blank) {
+            bail!(
+                "invalid channel `{}`: must not contain whitespace; separate channels with commas",
+                printable(name.trim())
             );
         }
         Ok(Options {

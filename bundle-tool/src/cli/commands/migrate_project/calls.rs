@@ -250,7 +250,10 @@ impl Context<'_> {
             let definitions = self.variables.definitions(name, file);
             let is_computed =
                 |one: &&Definition| one.text.contains(['(', '`']) && shell::variable(&one.text).is_none();
-            is_named_after_flags(name) && (definitions.is_empty() || definitions.iter().any(is_computed))
+            // An empty one is there for others to set.
+            let is_empty = |one: &&Definition| one.text.trim().is_empty();
+            let is_unknown = |one: &&Definition| is_computed(one) || is_empty(one);
+            is_named_after_flags(name) && (definitions.is_empty() || definitions.iter().any(is_unknown))
         });
         if is_undefined || self.is_list(raw, file) {
             expansion.unknown.get_or_insert_with(|| raw.to_owned());

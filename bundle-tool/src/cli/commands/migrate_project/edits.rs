@@ -196,6 +196,9 @@ impl Scan<'_> {
                 *called.entry(name.to_owned()).or_default() += usize::from(!call.is_replaced());
             }
         }
+        for (name, count) in &self.mentions {
+            *called.entry(name.clone()).or_default() += count;
+        }
         for (name, definitions) in self.variables.iter() {
             let Some(kept) = called.get(name) else { continue };
             for definition in definitions {

@@ -1,6 +1,6 @@
 //! Finds the calls in all files of a project.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::calls::{Call, CallPlace, Context, Found, Outcome};
@@ -8,7 +8,7 @@ use super::files::{File, Kind};
 use super::makefile::{self, Makefile};
 use super::report::ReportNote;
 use super::shell::{self, Command, Dialect};
-use super::variables::{Definition, Variables};
+use super::variables::{Definition, Program, Variables};
 use super::{dockerfile, yaml};
 use crate::cli::dropin::{ProjectFacts, Tool};
 
@@ -20,6 +20,8 @@ pub(crate) struct Scan<'p> {
     pub(crate) makefiles: Vec<Option<Makefile>>,
     pub(crate) variables: Variables,
     pub(crate) calls: Vec<Call>,
+    /// How often variables that name a tool occur in commands that are not understood, such as strings that a shell runs.
+    pub(crate) mentions: BTreeMap<String, usize>,
     pub(crate) notes: Vec<ReportNote>,
 }
 
@@ -50,7 +52,7 @@ impl<'p> Scan<'p> {
             }
             makefiles.push(makefile);
         }
-        Self { files, project, makefiles, variables, calls: Vec::new(), notes }
+        Self { files, project, makefiles, variables, calls: Vec::new(), mentions: BTreeMap::new(), notes }
     }
 
     /// Finds the calls in a file.
@@ -183,19 +185,38 @@ impl<'p> Scan<'p> {
         let (Some(first), Some(last)) = (command.words.first(), command.words.last()) else { return };
         let range = first.start..last.end;
         let text = &content.text[range.clone()];
-        let Some(tool) = Tool::ALL.into_iter().find(|tool| has_program(text, *tool)) else { return };
+        let Some((tool, name)) = self.mentioned(file, text) else { return };
         let is_known =
             self.calls.last().is_some_and(|call| call.file == file && call.program.start >= range.start);
         let words: Vec<&str> = command.words.iter().map(|word| &content.text[word.clone()]).collect();
         let Some(reason) = reason(&words).filter(|_| !is_known) else { return };
-        let at = text.find(tool.name()).map_or(range.start, |at| range.start + at);
+        let at = text.find(name).map_or(range.start, |at| range.start + at);
         let line = content.line(at);
         let is_noted =
             self.notes.iter().rev().take(10).any(|note| note.file == content.path && note.line == line);
-        if download(text).is_none() && !is_noted {
+        if download(text).is_some() {
+            return;
+        }
+        if name != tool.name() {
+            *self.mentions.entry(name.to_owned()).or_default() += 1;
+        }
+        if !is_noted {
             let message = format!("mentions {}, and is kept: {reason}", tool.name());
             self.notes.push(ReportNote::warning(&content.path, line, message));
         }
+    }
+
+    /// Returns the tool that a command names, itself or through a variable, and the name.
+    fn mentioned<'t>(&self, file: usize, command: &'t str) -> Option<(Tool, &'t str)> {
+        if let Some(tool) = Tool::ALL.into_iter().find(|tool| has_program(command, *tool)) {
+            return Some((tool, tool.name()));
+        }
+        shell::references(command).find_map(|(_, name)| {
+            match self.variables.program(&format!("${{{name}}}"), file) {
+                Program::Tool(tool) | Program::Unresolved(tool, _) => Some((tool, name)),
+                Program::Other => None,
+            }
+        })
     }
 
     fn context(&self) -> Context<'_> {
@@ -241,6 +262,9 @@ fn has_program(command: &str, tool: Tool) -> bool {
         .any(|(at, name)| is_before(&command[..at]) && is_behind(&command[at + name.len()..]))
 }
 
+const LOOKS_FOR_PROGRAM: &str =
+    "it looks for the program; look for bundle-tool instead if the calls become native";
+
 /// Returns why a command that mentions a tool is not understood; `None` if it only prints, tests or moves something.
 fn reason(words: &[&str]) -> Option<&'static str> {
     const HARMLESS: [&str; 26] = [
@@ -254,13 +278,18 @@ fn reason(words: &[&str]) -> Option<&'static str> {
     let start = words.iter().take_while(|word| is_keyword(word)).count();
     let [program, rest @ ..] = &words[start..] else { return None };
     let program = program.trim_start_matches(['@', '-', '+']);
+    let is_name = |name: &str| name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
+    if program.split_once('=').is_some_and(|(name, _)| is_name(name)) {
+        return None;
+    }
     let program = program.rsplit('/').next().unwrap_or(program);
     let is_string =
         rest.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'));
+    let is_file_test = matches!(program, "[" | "[[" | "test")
+        && rest.iter().any(|word| matches!(*word, "-x" | "-f" | "-e" | "-s" | "-r"));
     match program {
-        "command" | "which" | "type" | "hash" => {
-            Some("it looks for the program; look for bundle-tool instead if the calls become native")
-        }
+        _ if is_file_test => Some(LOOKS_FOR_PROGRAM),
+        "command" | "which" | "type" | "hash" => Some(LOOKS_FOR_PROGRAM),
         "eval" => Some("`eval` runs a string; change it manually"),
         name if shell::is_posix(name) && is_string => Some("a shell runs a string; change it manually"),
         // Calls that were replaced before.

@@ -142,6 +142,11 @@ impl Mirror {
                 path.display()
             );
         }
+        if let (Some(path), Some(directory)) = (self.to.path(), &self.manifests_dir)
+            && std::path::absolute(path).ok() == std::path::absolute(directory).ok()
+        {
+            bail!("--manifests-dir is the directory of --to, {}: choose another one", path.display());
+        }
         if !self.since.is_empty() && self.to.path().is_none() {
             bail!(
                 "--since requires `--to oci:DIR` or `--to oci-archive:FILE`; a registry already skips the layers that it has"

@@ -50,7 +50,7 @@ pub(crate) fn images(reference: &str) -> Result<Option<Vec<Used>>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let has_extension = |extensions: &[&str]| extensions.iter().any(|extension| name.ends_with(extension));
     let found = if reference == "-" {
-        let bytes = stdin::read(MAX_MANIFESTS).context("failed to read standard input")?;
+        let bytes = stdin::read(MAX_MANIFESTS, "manifests")?;
         Some(manifests(&bytes).context("failed to read standard input")?)
     } else if path.join("Chart.yaml").is_file() {
         let mut found = Vec::new();

@@ -143,7 +143,13 @@ impl PushCatalog {
         // Without --cache-dir, opm builds a new cache at every start, so none can be stale.
         recipe.command = Some(vec!["serve".into(), CONFIGS.into()]);
         runtime()?.block_on(async {
-            let base = Base::open(base, &[platform], &self.destination.registries).await?;
+            let name = base;
+            let base = Base::open(name, &[platform], &self.destination.registries).await?;
+            if let Some(image) = base.chosen.images.first()
+                && !image.has_entrypoint()?
+            {
+                bail!("the base image {name} has no entrypoint: expected an image of opm");
+            }
             recipe.annotations =
                 self.destination.annotations(&self.directory, &Subject::Catalog, Some(&base))?;
             let inputs = inputs.annotations(&recipe.annotations).base(&base);

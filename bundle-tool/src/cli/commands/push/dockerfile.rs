@@ -17,7 +17,9 @@ use kube_yaml::text::printable;
 use olm_model::Content;
 use olm_model::disk;
 use olm_model::disk::overlay::Overlay;
-use olm_model::dockerfile::{BESIDE, Copied, CopyError, CopyErrorReason, Recipe, copies, labels, recipe};
+use olm_model::dockerfile::{
+    BESIDE, Copied, CopyError, CopyErrorReason, Recipe, copies, invalid, labels, recipe,
+};
 use olm_model::read::dockerfile::parse;
 
 /// The maximum size of a Dockerfile in bytes.
@@ -74,6 +76,10 @@ impl Additions {
     }
 
     fn parse(name: &str, text: &str, context: &Path, directory: &Path) -> Result<Self> {
+        if let Some((invalid, position)) = invalid(text) {
+            let problem = invalid.to_string();
+            bail!("{}:{}: {}", printable(name), position.line, printable(&problem));
+        }
         let Recipe { base, user, others } = recipe(text);
         let mut additions = Self { user, base: base.filter(|base| base != "scratch"), ..Self::default() };
         let mut err = stderr();
@@ -337,11 +343,25 @@ mod tests {
     }
 
     #[test]
+    fn files_that_are_no_dockerfiles_are_errors() {
+        for (text, expected) in [
+            ("suites = []\n", "Dockerfile:1: unknown instruction `suites`"),
+            (
+                "FROM scratch\nCOPPY d/x /l\n",
+                "Dockerfile:2: unknown instruction `COPPY`: did you mean `COPY`?",
+            ),
+            ("COPY d/x /l\n", "Dockerfile:1: `COPY` before `FROM`"),
+        ] {
+            assert_eq!(error(text), expected);
+        }
+    }
+
+    #[test]
     fn layers_are_limited() {
-        let copies = |count| "COPY d/x /l\n".repeat(count);
+        let copies = |count| format!("FROM scratch\n{}", "COPY d/x /l\n".repeat(count));
         assert_eq!(read(&copies(MAX_LAYERS - OWN_LAYERS)).unwrap().files.len(), MAX_LAYERS - OWN_LAYERS);
         let error = error(&copies(2000));
-        assert!(error.starts_with("Dockerfile:125: the image exceeds the limit of 127 layers"), "{error}");
+        assert!(error.starts_with("Dockerfile:126: the image exceeds the limit of 127 layers"), "{error}");
     }
 
     #[test]

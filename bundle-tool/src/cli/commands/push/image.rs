@@ -52,7 +52,7 @@ pub(crate) struct PushImage {
     #[arg(long, value_name = "WORDS|JSON", value_parser = parse_words)]
     entrypoint: Option<Words>,
     /// User, or user and group, of the program, such as 65532:65532
-    #[arg(long, value_name = "USER[:GROUP]")]
+    #[arg(long, value_name = "USER[:GROUP]", value_parser = parse_user)]
     user: Option<String>,
     /// Working directory of the program: an absolute path
     #[arg(long, value_name = "DIR", value_parser = parse_directory)]
@@ -283,6 +283,19 @@ fn parse_words(text: &str) -> Result<Words, String> {
         text.split_whitespace().map(str::to_owned).collect()
     };
     if words.is_empty() { Err("expected a program".into()) } else { Ok(Words(words)) }
+}
+
+/// Parses a user, or a user and a group, by number or name.
+fn parse_user(text: &str) -> Result<String, String> {
+    let (user, group) = text.split_once(':').unwrap_or((text, "0"));
+    let is_name = |name: &str| {
+        !name.is_empty() && !name.contains(|c: char| c == ':' || c.is_whitespace() || c.is_control())
+    };
+    if is_name(user) && is_name(group) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected USER[:GROUP], such as 65532:65532".into())
+    }
 }
 
 /// Parses the path of a directory in an image.

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::state::State;
-use crate::cli::images::{Location, RegistryArgs, RegistryConnection};
+use crate::cli::images::{Location, RegistryArgs, RegistryConnection, parse_image};
 use crate::cli::time_limit::{Deadline, duration};
 use olm_cluster::manifests::Catalog;
 use olm_cluster::{Cluster, kinds};
@@ -18,7 +18,7 @@ use olm_cluster::{Cluster, kinds};
 #[command(next_help_heading = "Catalog options")]
 pub(crate) struct CatalogPodArgs {
     /// opm image that serves the catalog [default: the image that OLM itself uses to unpack bundles]
-    #[arg(long, value_name = "IMAGE")]
+    #[arg(long, value_name = "IMAGE", value_parser = parse_image)]
     pub(crate) opm_image: Option<String>,
     /// Secret with credentials for pulling images, in the operator's namespace
     #[arg(long, value_name = "NAME")]

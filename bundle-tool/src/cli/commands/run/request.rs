@@ -94,7 +94,7 @@ impl Options {
             catalog = content::inject(disk::catalog::read(scratch.path())?, catalog, index)?;
         }
         let mut text = Vec::new();
-        catalog.write_json(&mut text)?;
+        catalog.write_json_with("  ", &mut text)?;
         let catalog = match &tag {
             Some(name) => {
                 let index = format!("{name}-index");

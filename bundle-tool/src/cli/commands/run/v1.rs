@@ -131,7 +131,7 @@ impl<'i> Installer<'i> {
         let replaces = if installed == facts.candidate.csv { "" } else { installed };
         let catalog = content::single(&input.bundle, input.image.as_deref(), facts, replaces)?;
         let mut text = Vec::new();
-        catalog.write_json(&mut text)?;
+        catalog.write_json_with("  ", &mut text)?;
         // catalogd reads the catalog's files, and runs nothing.
         let upload = source::build_index(index, &text, false)?;
         let name = upload.by_digest();

@@ -13,6 +13,7 @@ use super::super::registries::registries;
 use super::super::verdict::{self, Options};
 use super::super::{Status, UsageError, log};
 use crate::cli::selection::{OPTIONAL, read_index_dockerfile};
+use crate::terminal::stderr;
 use olm_model::LabelSelector;
 use olm_model::kubernetes::{Minor, Versions};
 use olm_model::report::Suite;
@@ -67,6 +68,7 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
             bail!(invalid(format!("selector {text:?} does not match any validator labels")));
         }
     }
+    let reads_index = suites.contains(&Suite::SdkCommunity);
     let mut settings = Settings::default();
     for (key, value) in matches.map("optional-values") {
         match key {
@@ -84,7 +86,7 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
                 let minor = Minor::kubernetes(number);
                 settings.versions = Some(Versions::range(minor, minor));
             }
-            "index-path" if !value.is_empty() => {
+            "index-path" if !value.is_empty() && reads_index => {
                 settings.index_dockerfile = Some(read_index_dockerfile(Path::new(value))?);
             }
             // Validators ignore keys that they do not know.
@@ -104,12 +106,13 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
     let found = verdict::of_reference(bundle, &registries(matches, [bundle.as_str()])?, &options)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if output == "text" {
-        verdict::print_text(&found, &mut out)?;
+        verdict::print_text(&found.result, &mut out)?;
     } else {
-        found.write(&mut out)?;
+        found.result.write(&mut out)?;
     }
     out.flush()?;
-    if !found.passed() {
+    verdict::print_text(&found.more, &mut stderr())?;
+    if !found.result.passed() {
         return Ok(Status::FAILURE);
     }
     log::info("All validation tests have completed successfully");

@@ -2,6 +2,7 @@
 //!
 //! The sources are parsed without the Go toolchain. Only type declarations are read; functions, constants and variables are skipped.
 
+mod constraints;
 mod definitions;
 mod error;
 mod lexer;

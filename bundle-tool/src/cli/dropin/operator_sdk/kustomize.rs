@@ -67,12 +67,19 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
         ));
     };
     let package = match matches.some("package") {
+        Some(package) if package.contains(['/', '\\']) => {
+            bail!("package name ({package}) is no name of a file")
+        }
+        // As for operator-sdk, it may be anything else.
         Some(package) => package.to_owned(),
-        None => project.name.clone().map_or_else(directory_name, Ok)?,
+        None => {
+            let name = project.name.clone().map_or_else(directory_name, Ok)?;
+            if let Err(reason) = olm_rules::dns_label(&name) {
+                bail!("project name ({name}) is invalid: {reason}");
+            }
+            name
+        }
     };
-    if let Err(reason) = olm_rules::dns_label(&package) {
-        bail!("project name ({package}) is invalid: {reason}");
-    }
     let input = matches.some("input-dir").unwrap_or(DIRECTORY);
     let output = Path::new(matches.some("output-dir").unwrap_or(DIRECTORY));
     let is_quiet = matches.bool("quiet");

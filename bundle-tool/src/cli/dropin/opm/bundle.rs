@@ -348,8 +348,8 @@ pub(crate) fn validate(matches: &Matches) -> Result<Status> {
     }
     let options = Options { suites, ..Options::default() };
     let found = verdict::of_reference(tag, &registries, &options)?;
-    verdict::print_text(&found, &mut std::io::stderr().lock())?;
-    if !found.passed() {
+    found.print(&mut std::io::stderr().lock())?;
+    if !found.result.passed() {
         return Ok(Status::FAILURE);
     }
     log::info("All validation tests have been completed successfully");
@@ -374,8 +374,8 @@ pub(crate) fn unpack(matches: &Matches) -> Result<Status> {
     } else {
         let bundle = olm_model::read::bundle::files(image, &files);
         let found = verdict::of_bundle(&bundle, &Options::default())?;
-        if !found.passed() {
-            verdict::print_text(&found, &mut std::io::stderr().lock())?;
+        if !found.result.passed() {
+            found.print(&mut std::io::stderr().lock())?;
             bail!("bundle content validation failed");
         }
     }

@@ -41,7 +41,7 @@ impl Format {
     /// Writes a catalog.
     pub(crate) fn write(self, catalog: &Catalog, out: &mut impl Write) -> io::Result<()> {
         match self {
-            Self::Json => catalog.write_json_with("    ", out),
+            Self::Json => catalog.write_json(out),
             Self::Yaml => catalog.write_yaml(out),
         }
     }

@@ -33,7 +33,8 @@ const TYPES: [(&str, &str); 3] =
 
 /// The native command of `alpha render-template`.
 pub(crate) const NATIVE: NativeCommand = NativeCommand {
-    added: &[("--migrate-level none", &["migrate-level"])],
+    // The rest of a package may be in other files.
+    added: &[("--migrate-level none", &["migrate-level"]), ("--no-validate", &[])],
     ..NativeCommand::new(
         &["catalog", "template"],
         &[
@@ -107,7 +108,7 @@ fn read(path: &str, wanted: Option<&str>) -> Result<Template> {
 
 fn read_input(path: &str) -> Result<Vec<u8>> {
     Ok(if path == "-" {
-        stdin::read(MAX_TEMPLATE)?
+        stdin::read(MAX_TEMPLATE, "a catalog template")?
     } else {
         file::read_in_project(Path::new(path), MAX_TEMPLATE)?
     })

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value as Json, json};
 
-use super::markers;
 use super::parser::{Field, File, Type, parse};
+use super::{constraints, markers};
 use crate::cli::dropin::log;
 use kube_yaml::text::{printable, size};
 use olm_generate::display_name;
@@ -258,9 +258,14 @@ impl Sources {
         {
             let name = &entry.name;
             let is_source = name.strip_suffix(".go").is_some_and(|stem| !stem.ends_with("_test"));
-            let is_skipped =
-                name.split('/').any(|part| matches!(part, "testdata" | "vendor") || part.starts_with('_'));
-            if !is_source || is_skipped || !matches!(entry.kind, Kind::File(_)) {
+            let is_skipped = name
+                .split('/')
+                .any(|part| matches!(part, "testdata" | "vendor") || part.starts_with(['_', '.']));
+            if !is_source
+                || is_skipped
+                || !constraints::name_matches(name)
+                || !matches!(entry.kind, Kind::File(_))
+            {
                 continue;
             }
             let path = directory.join(&entry.below);
@@ -282,6 +287,9 @@ impl Sources {
             }
             let text =
                 String::from_utf8(bytes).with_context(|| format!("{} is not valid UTF-8", path.display()))?;
+            if !constraints::text_matches(&text) {
+                continue;
+            }
             let found = parse(&text).map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?;
             items += found.items;
             if items > MAX_ITEMS {
