@@ -136,7 +136,7 @@ pub(crate) fn choose(
             "no base ClusterServiceVersion found, so the CSV has {lack}; create one with `bundle-tool generate manifests`, or add one to the input"
         ),
     );
-    Ok(Item { source: usize::MAX, json: base })
+    Ok(Item { source: usize::MAX, json: base, status: Json::Null })
 }
 
 /// Returns the fields that catalogs show and a CSV does not have.

@@ -54,7 +54,7 @@ pub(crate) fn build(
     report: &mut GenerateReport,
 ) -> Result<Csv, Error> {
     let &Contents { package, options, is_pinned, collected, rbac } = contents;
-    let Item { source, json: mut csv } = base;
+    let Item { source, json: mut csv, status: _ } = base;
     let (version, origin) = version(&csv, options, source, report)?;
     let owned = crds::owned(collected, &csv, report);
     let examples = examples::annotation(collected, base::annotation(&csv, "alm-examples"), report);

@@ -228,7 +228,11 @@ mod tests {
                 "properties": {"spec": spec},
             });
             let version = json!({"name": "v1", "served": true, "schema": {"openAPIV3Schema": schema}});
-            Item { source: 0, json: json!({"spec": {"names": {"kind": "Lake"}, "versions": [version]}}) }
+            Item {
+                source: 0,
+                json: json!({"spec": {"names": {"kind": "Lake"}, "versions": [version]}}),
+                status: Json::Null,
+            }
         };
         assert_eq!(owned(&definition(json!({})))[0].get("description"), None);
         assert_eq!(owned(&definition(json!({"description": "A lake."})))[0]["description"], "A lake.");

@@ -20,6 +20,8 @@ use olm_model::report::suggest::nearest;
 pub(crate) struct Item {
     pub(crate) source: usize,
     pub(crate) json: Json,
+    /// The status as it is written, which only operator-sdk keeps; null for objects that are not typed.
+    pub(crate) status: Json,
 }
 
 impl Item {
@@ -190,7 +192,8 @@ fn typed(
                     }
                 }
             }
-            Ok(Item { source, json })
+            let status = root.get("status").map_or(Json::Null, Value::to_json);
+            Ok(Item { source, json, status })
         }
         Err(error) => Err(Error::Field {
             place: place(error.position),
@@ -308,7 +311,7 @@ impl Collected {
                 (&mut self.scorecards, &go_types::CONFIGURATION)
             }
             _ => {
-                let item = of_type(Item { source, json: root.to_json() }, list_type);
+                let item = of_type(Item { source, json: root.to_json(), status: Json::Null }, list_type);
                 self.seen.add(&mut self.others, item, report);
                 return Ok(());
             }

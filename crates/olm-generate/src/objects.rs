@@ -202,7 +202,7 @@ impl Files {
         self.names.insert(name.clone());
         let mut json = placeless(&item.json);
         if self.is_of_sdk {
-            add_unset_fields(&mut json);
+            add_unset_fields(&mut json, &item.status);
         } else {
             let removed = remove_system_fields(&mut json);
             if !removed.is_empty() {
@@ -225,12 +225,12 @@ impl Files {
 ///
 /// Source: `GetManifestObjects` in `internal/cmd/operator-sdk/generate/internal/manifests.go` of operator-sdk v1.42, with the types of
 /// k8s.io/api 0.33.
-fn add_unset_fields(json: &mut Json) {
+fn add_unset_fields(json: &mut Json, written: &Json) {
     let status = match (string_at(json, &["apiVersion"]), string_at(json, &["kind"])) {
         (_, "CustomResourceDefinition") => Some(serde_json::json!({
             "acceptedNames": { "kind": "", "plural": "" },
-            "conditions": null,
-            "storedVersions": null,
+            "conditions": written["conditions"],
+            "storedVersions": written["storedVersions"],
         })),
         ("v1", "Service") => Some(serde_json::json!({ "loadBalancer": {} })),
         (_, "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding") | ("v1", "ServiceAccount") => None,

@@ -17,9 +17,10 @@ use super::{external_validator, removed_apis};
 use crate::cli::bundles;
 use crate::cli::images::RegistryArgs;
 use crate::cli::runtime::SharedRuntime;
+use kube_yaml::Value;
 use kube_yaml::text::printable;
-use olm_model::Bundle;
 use olm_model::report::{Finding, Project, Severity, Source, Suite, Validator};
+use olm_model::{Bundle, Object};
 use olm_report::{SdkOutput, SdkResult};
 use olm_rules::{Selection, Settings, UNREAD_INPUT};
 
@@ -115,6 +116,7 @@ fn outputs(bundle: &Bundle, options: &Options) -> Result<Outputs> {
         let (is_its, output) = output(finding);
         if is_its { outputs.own.push(output) } else { outputs.more.push(output) }
     }
+    outputs.own.extend(preserved_fields(bundle));
     if let Some(path) = categories {
         outputs.own.extend(custom_categories(bundle, path)?);
     }
@@ -122,6 +124,24 @@ fn outputs(bundle: &Bundle, options: &Options) -> Result<Outputs> {
         outputs.own.extend(removed_apis::permissions(bundle));
     }
     Ok(outputs)
+}
+
+/// Reports the CRDs of v1beta1 that keep unknown fields, which is the default there. The rules report the version alone.
+///
+/// Source: `validatePreserveUnknownFields` in pkg/apis/apiextensions/validation/validation.go of `k8s.io/apiextensions-apiserver`.
+fn preserved_fields(bundle: &Bundle) -> Vec<SdkOutput> {
+    let definitions = bundle.of_kind("CustomResourceDefinition").filter(|crd| {
+        let is_false =
+            crd.root.dig(&["spec", "preserveUnknownFields"]).and_then(Value::as_bool) == Some(false);
+        crd.api_version() == "apiextensions.k8s.io/v1beta1" && !is_false
+    });
+    let message = "spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to \
+                   true in spec.versions[*].schema instead";
+    let output = |crd: Object<'_>| SdkOutput {
+        r#type: Severity::Error,
+        message: format!("{}: CustomResourceDefinition `{}`: {message}", crd.file.path, crd.name()),
+    };
+    definitions.map(output).collect()
 }
 
 /// Reports the categories of the CSV that are not in a file with custom categories.
