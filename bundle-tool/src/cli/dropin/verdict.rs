@@ -170,8 +170,12 @@ fn output(finding: &Finding) -> (bool, SdkOutput) {
     let rule = olm_rules::find(finding.rule);
     let is_its = rule.is_none_or(|rule| {
         let is_its_warning = |source: &Source| {
-            finding.severity != Severity::Error
-                && matches!(source.project, Project::OperatorFrameworkApi | Project::OperatorSdk)
+            let is_its_check = match source.project {
+                Project::OperatorSdk => true,
+                Project::OperatorFrameworkApi => source.file.starts_with("pkg/validation/"),
+                _ => false,
+            };
+            finding.severity != Severity::Error && is_its_check
         };
         rule.is_rejected_by(Validator::OperatorSdk)
             || rule.suite != Suite::Bundle

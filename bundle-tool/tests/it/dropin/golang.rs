@@ -130,6 +130,9 @@ fn base_of_a_go_project_has_descriptors_of_its_markers() {
     let sandbox = Sandbox::new();
     let root = sandbox.directory.path().join("runs/go");
     go_project(&root);
+    // Not part of the build, and the first of the files of its package.
+    write(&root.join("api/v1/aaa.go"), "//go:build ignore\n\npackage main\n\nfunc main() { template {{ }}\n");
+    write(&root.join("api/v1/bbb_plan9.go"), "package other\n");
     let line = "operator-sdk generate kustomize manifests -q";
     let base = root.join("config/manifests/bases/cache-operator.clusterserviceversion.yaml");
     assert!(check("go", &sandbox.run("go", line), 0, &[]).is_empty());
