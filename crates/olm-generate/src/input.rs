@@ -216,19 +216,15 @@ impl Collected {
         let string = |key: &str| root.get(key).and_then(Value::as_str).unwrap_or_default();
         let list_type = list_type.filter(|_| string("kind").is_empty() && root.kind() == Kind::Object);
         let (api_version, kind) = list_type.unwrap_or((string("apiVersion"), string("kind")));
-        if root.kind() != Kind::Object || kind.is_empty() || api_version.is_empty() {
+        if root.kind() != Kind::Object || kind.is_empty() {
             let source = register(file, root, report);
-            let missing = if kind.is_empty() { "kind" } else { "apiVersion" };
             if root.items().any(|item| item.get("kind").is_some()) {
                 report.warn(source, "expected an object, found a list: use an object of kind `List`, or separate the objects with `---`");
-            } else if root.get("metadata").is_some() || !kind.is_empty() {
+            } else if root.get("metadata").is_some() {
                 let name = root.dig(&["metadata", "name"]).map_or("", Value::text);
                 report.warn(
                     source,
-                    format!(
-                        "object `{}` was omitted, because it has no `{missing}`",
-                        clip(name).escape_debug()
-                    ),
+                    format!("object `{}` was omitted, because it has no `kind`", clip(name).escape_debug()),
                 );
             } else if root.kind() == Kind::String {
                 // What a program wrote into its output beside the manifests.
@@ -252,7 +248,7 @@ impl Collected {
             }
             report.record(
                 source,
-                ObjectOutcome::Omitted(format!("it has no {missing}, so it is not a Kubernetes object")),
+                ObjectOutcome::Omitted("it has no kind, so it is not a Kubernetes object".to_owned()),
             );
             return Ok(());
         }
@@ -268,6 +264,10 @@ impl Collected {
             return Ok(());
         }
         let source = register(file, root, report);
+        if api_version.is_empty() {
+            let title = report.title(source);
+            report.warn(source, format!("{title} has no `apiVersion`, so OLM cannot install it"));
+        }
         if let (Some((api_version, kind)), Some(source)) = (list_type, report.sources.last_mut()) {
             (source.api_version, source.kind) = (api_version.to_owned(), kind.to_owned());
         }

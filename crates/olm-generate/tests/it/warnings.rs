@@ -448,6 +448,9 @@ fn templates_that_were_not_rendered_are_named() {
 fn objects_without_a_kind_are_reported_unless_their_list_says_it() {
     let unnamed = "{apiVersion: v1, metadata: {name: c}, data: {a: b}}";
     assert_eq!(warning(&[DEPLOYMENT, ACCOUNT, unnamed]), "object `c` was omitted, because it has no `kind`");
+    let (found, _, generated) = warnings(&[DEPLOYMENT, ACCOUNT, "{kind: Service, metadata: {name: c}}"]);
+    assert_eq!(found, ["Service c has no `apiVersion`, so OLM cannot install it"]);
+    assert!(generated.manifests.iter().any(|name| name.contains("service")), "{:?}", generated.manifests);
     assert!(
         warning(&[DEPLOYMENT, ACCOUNT, "[{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]"])
             .starts_with("expected an object, found a list")
