@@ -171,11 +171,13 @@ pub fn matters(name: &str) -> bool {
     is_yaml(name)
         || name.starts_with("Makefile.")
         || name.rsplit_once('.').is_some_and(|(_, extension)| extension == "mk")
+        || ["version", "version.txt", ".version"].contains(&name.to_lowercase().as_str())
         || [
             "Cargo.toml",
+            "GNUmakefile",
             "Kustomization",
             "Makefile",
-            "VERSION",
+            "makefile",
             "build.gradle",
             "build.gradle.kts",
             "gradle.properties",

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use semver::Version;
 
 use super::adopt_bundle;
-use super::adopt_version::{self, Stated};
-
 use super::adopt_bundle::ExistingBundle;
+use super::adopt_version::{self, Stated};
+use super::makefile_variables::{Makefile, file_of};
 
 /// The Makefile's variables that hold the version, the channels and the default channel, the likeliest first.
 const VERSIONS: &[&str] = &["VERSION", "BUNDLE_VERSION", "OPERATOR_VERSION"];
@@ -79,7 +79,7 @@ impl Metadata {
         let cargo = text("Cargo.toml")?.and_then(|text| toml::from_str::<toml::Value>(&text).ok());
         let cargo = |key: &str| Some(cargo.as_ref()?.get("package")?.get(key)?.as_str()?.to_owned());
         let pom = text("pom.xml")?.unwrap_or_default();
-        let makefile = makefile(&mut text)?;
+        let makefile = Makefile::read(files, &mut text)?;
         let mut gradle = String::new();
         for path in [
             "settings.gradle",
@@ -101,11 +101,11 @@ impl Metadata {
             .or_else(|| gradle_field(&gradle, "rootProject.name"));
 
         let mut declared = Vec::new();
-        for value in VERSIONS.iter().flat_map(|name| assigned(&makefile, name)) {
-            let file = value.strip_prefix("$(shell cat ").and_then(|rest| rest.strip_suffix(')'));
-            declared.push(match file.map(|file| text(file.trim())).transpose()?.flatten() {
+        for value in VERSIONS.iter().flat_map(|name| makefile.values(name)) {
+            let file = file_of(&value);
+            declared.push(match file.map(&mut text).transpose()?.flatten() {
                 Some(text) => {
-                    Stated { text: text.trim().to_owned(), place: file.unwrap_or_default().trim().to_owned() }
+                    Stated { text: text.trim().to_owned(), place: file.unwrap_or_default().to_owned() }
                 }
                 None => Stated { text: value, place: "Makefile".to_owned() },
             });
@@ -124,8 +124,7 @@ impl Metadata {
 
         let mut notes: Vec<String> = bundle_note.into_iter().chain(version_note).collect();
         let is_plain = |value: &String| are_channels(value);
-        let variable =
-            |names: &[&str]| names.iter().flat_map(|name| assigned(&makefile, name)).find(is_plain);
+        let variable = |names: &[&str]| names.iter().flat_map(|name| makefile.values(name)).find(is_plain);
         let default = variable(DEFAULT_CHANNELS);
         let channels = variable(CHANNELS)
             .or_else(|| bundle.as_ref()?.channels.clone().filter(is_plain))
@@ -183,68 +182,9 @@ pub(crate) fn yaml(text: &str, keys: &[&str]) -> Option<String> {
     Some(value.text().to_owned()).filter(|value| !value.is_empty() && !value.chars().any(char::is_control))
 }
 
-/// The maximum size of a Makefile and of what it includes together, in bytes; what exceeds it is not read.
-const MAX_MAKEFILES: usize = 16 << 20;
-
-/// Returns the lines of the Makefile that define something, with those of the files that it includes in their place.
-fn makefile<E>(text: &mut impl FnMut(&str) -> Result<Option<String>, E>) -> Result<Vec<String>, E> {
-    // Nothing else is read of them.
-    let matters = |line: &&str| {
-        line.contains('=') || ["define", "endef", "include"].iter().any(|word| line.contains(word))
-    };
-    let mut size = 0;
-    let mut reversed = |text: String| {
-        size += text.len();
-        let text = if size <= MAX_MAKEFILES { text } else { String::new() };
-        text.lines().rev().filter(matters).map(str::to_owned).collect::<Vec<_>>()
-    };
-    let mut included = BTreeSet::new();
-    let mut rest = reversed(text("Makefile")?.unwrap_or_default());
-    let mut lines = Vec::new();
-    while let Some(line) = rest.pop() {
-        let mut words = line.split_whitespace();
-        if !line.starts_with('\t') && matches!(words.next(), Some("include" | "-include" | "sinclude")) {
-            for path in words.rev().map(|path| path.strip_prefix("./").unwrap_or(path)) {
-                if included.insert(path.to_owned()) {
-                    rest.extend(reversed(text(path)?.unwrap_or_default()));
-                }
-            }
-        } else {
-            lines.push(line);
-        }
-    }
-    Ok(lines)
-}
-
-/// Returns what a Makefile assigns to a variable outside recipes and `define`, in order.
-fn assigned(makefile: &[String], name: &str) -> Vec<String> {
-    let mut values = Vec::new();
-    let mut is_defining = false;
-    for line in makefile.iter().filter(|line| !line.starts_with('\t')) {
-        let mut line = line.trim();
-        match line.split_whitespace().next() {
-            Some("define") => is_defining = true,
-            Some("endef") => is_defining = false,
-            _ => {}
-        }
-        while let Some(rest) = ["export ", "override "].iter().find_map(|word| line.strip_prefix(word)) {
-            line = rest.trim_start();
-        }
-        let Some((before, value)) = line.split_once('=') else { continue };
-        if is_defining || before.trim_end_matches(['?', ':', ' ', '\t']) != name {
-            continue;
-        }
-        let value = value.split('#').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
-        if !value.is_empty() && !value.chars().any(char::is_control) {
-            values.push(value.to_owned());
-        }
-    }
-    values
-}
-
 /// Returns what a build of Gradle assigns to a property: `name = "value"`, `name 'value'` or `name=value`.
 fn gradle_field(text: &str, name: &str) -> Option<String> {
-    text.lines().find_map(|line| {
+    let field = |line: &str| {
         let rest = line.strip_prefix(name)?;
         if !rest.starts_with([' ', '=']) {
             return None;
@@ -252,7 +192,9 @@ fn gradle_field(text: &str, name: &str) -> Option<String> {
         let value = rest.trim_start_matches([' ', '=']).trim().trim_matches(['"', '\'']);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
         Some(value.to_owned()).filter(|value| !value.is_empty() && value.chars().all(is_plain))
-    })
+    };
+    // In a block such as `allprojects` only where there is none outside of blocks.
+    text.lines().find_map(field).or_else(|| text.lines().map(str::trim_start).find_map(field))
 }
 
 /// Returns a field of the project in a `pom.xml`, or that of its parent, with a property in its place.
@@ -262,10 +204,21 @@ fn pom_field(pom: &str, name: &str) -> Option<String> {
         None if name == "version" => xml_text(pom, &["project", "parent", name]),
         own => own,
     }?;
-    match value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
-        Some(property) => xml_text(pom, &["project", "properties", property]),
-        None => Some(value),
+    let mut text = String::new();
+    let mut rest = value.as_str();
+    while let Some((before, reference)) = rest.split_once("${") {
+        let (property, after) = reference.split_once('}')?;
+        text.push_str(before);
+        match xml_text(pom, &["project", "properties", property]) {
+            Some(value) => text.push_str(&value),
+            // Those of Maven's versions for continuous integration are usually empty.
+            None if matches!(property, "changelist" | "sha1") => {}
+            None => return None,
+        }
+        rest = after;
     }
+    text.push_str(rest);
+    Some(text)
 }
 
 /// Returns the text of the first element at a path of names.
@@ -369,6 +322,28 @@ mod tests {
                 &[("build.gradle", "version '1.4.0-SNAPSHOT'\n"), ("settings.gradle", "")],
                 None,
                 ["", "1.4.0", "", ""],
+            ),
+            (&[("build.gradle", "allprojects {\n    version = '1.4.0'\n}\n")], None, ["", "1.4.0", "", ""]),
+            (
+                &[(
+                    "pom.xml",
+                    "<project><artifactId>a</artifactId><version>${revision}${sha1}${changelist}</version><properties><revision>1.4.0</revision><changelist>-SNAPSHOT</changelist></properties></project>",
+                )],
+                None,
+                ["a", "1.4.0", "", ""],
+            ),
+            (
+                &[("Makefile", "VERSION := $(shell cat ./version.txt)\n"), ("version.txt", "1.4.0\n")],
+                None,
+                ["", "1.4.0", "", ""],
+            ),
+            (
+                &[
+                    ("GNUmakefile", "include hack/*.mk\n"),
+                    ("hack/v.mk", "MAJOR = 2\nVERSION ?= $(MAJOR).2.0\nVERSION := $(MAJOR).3.0\n"),
+                ],
+                None,
+                ["", "2.3.0", "", ""],
             ),
             (&[("Chart.yaml", "name: lake\nversion: 1.4.0+abc\n")], Some("."), ["lake", "1.4.0", "", ""]),
             (&[("c/Chart.yaml", "name: lake\nversion: 0.3.0\n")], Some("c"), ["lake", "0.3.0", "", ""]),

@@ -21,6 +21,7 @@ mod files;
 mod kubebuilder;
 mod layout;
 mod lines;
+mod makefile_variables;
 pub mod merge;
 pub mod names;
 pub mod plugins;
