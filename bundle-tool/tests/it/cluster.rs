@@ -611,8 +611,9 @@ fn cleanup_removes_olm_v1_installations_only_with_their_crds() {
     let output = tool(&cleanup, &kubeconfig);
     assert_eq!(output.status.code(), Some(2));
     assert!(utf8(&output.stderr).contains("pass --delete-crds to delete them") && deletions().is_empty());
-    let output = tool(&[&cleanup[..], &["--delete-crds"]].concat(), &kubeconfig);
+    let output = tool(&[&cleanup[..], &["--delete-crds", "--output", "json"]].concat(), &kubeconfig);
     assert!(output.status.success(), "{}", utf8(&output.stderr));
+    insta::assert_snapshot!("cleanup-json", utf8(&output.stdout));
     assert_eq!(
         deletions(),
         [

@@ -27,6 +27,15 @@ const MAX_MANIFESTS: u64 = 16 << 20;
 const RELEASES: &str = "https://github.com/operator-framework/operator-lifecycle-manager/releases";
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Show the version and the components of OLM
+  bundle-tool olm status
+
+  # Install a release from its two files
+  bundle-tool olm install --manifests crds.yaml --manifests olm.yaml
+
+  # Plan the move of an operator to OLM v1
+  bundle-tool olm migrate gizmo-operator --namespace gizmos")]
 pub(crate) struct Olm {
     #[command(subcommand)]
     command: Command,
@@ -65,6 +74,8 @@ impl Olm {
 /// <https://github.com/operator-framework/operator-lifecycle-manager/releases>. Long flags with a single dash in the
 /// manifests (`-namespace`) get two dashes, because OLM's programs reject them otherwise. Running the command again
 /// continues, upgrades or repairs an installation.
+///
+/// Exit status: 0 if OLM is installed and runs, 2 on an error.
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
@@ -87,7 +98,7 @@ struct Install {
     /// Omit the catalogs of the manifests
     #[arg(long)]
     no_catalogs: bool,
-    /// Time limit for all network access, such as 90s or 1h
+    /// Time limit for all network access, including waiting for the cluster, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = TimeLimit::parser("--timeout"))]
     timeout: TimeLimit,
     #[command(flatten)]
@@ -119,6 +130,8 @@ struct ShowStatus {
 ///
 /// Operators that OLM has installed keep running without it, but their subscriptions and CSVs are deleted: if there are
 /// any, the command fails unless you pass --force.
+///
+/// Exit status: 0 if OLM was removed, 2 if it is not installed, is still used, or was not removed completely.
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
@@ -128,7 +141,7 @@ struct Uninstall {
     /// Remove OLM even if it has installed operators
     #[arg(long)]
     force: bool,
-    /// Time limit for all network access, such as 90s or 1h
+    /// Time limit for all network access, including waiting for the cluster, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = TimeLimit::parser("--timeout"))]
     timeout: TimeLimit,
     #[command(flatten)]

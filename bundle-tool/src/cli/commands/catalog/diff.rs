@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use clap::Args;
+use serde_json::json;
 
 use super::load;
 use crate::cli::exit::Exit;
 use crate::cli::format::{Format, OutputOption};
 use crate::cli::images::RegistryArgs;
-use kube_yaml::text::printable;
+use kube_yaml::text::{printable, write_json};
 use olm_catalog::diff::{Difference, Kind, diff};
 use olm_catalog::validate::resolve;
 
@@ -58,9 +59,7 @@ impl Diff {
         match self.format.output {
             Format::Text => write_text(&differences, &mut out)?,
             Format::Json => {
-                let json = serde_json::json!({ "version": 1, "differences": differences });
-                serde_json::to_writer_pretty(&mut out, &json)?;
-                writeln!(out)?;
+                write_json(&json!({ "version": 1, "differences": differences }), &mut out)?;
             }
         }
         out.flush()?;
