@@ -608,3 +608,15 @@ fn file_that_is_no_catalog_leads_to_indexignore() {
         assert!(text.contains("`.indexignore`"), "{name}: {text}");
     }
 }
+
+#[test]
+fn catalog_on_standard_input_is_rendered() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("c.yaml"), VALID).unwrap();
+    let render = |reference: &str| {
+        let mut command = assert_cmd::Command::cargo_bin("bundle-tool").unwrap();
+        command.current_dir(dir.path()).args(["render", reference]).write_stdin(VALID);
+        command.assert().success().get_output().stdout.clone()
+    };
+    assert_eq!(render("-"), render("."));
+}

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
 
@@ -30,7 +30,7 @@ use olm_catalog::validate::resolve;
   bundle-tool catalog diff quay.io/example/catalog:latest catalog \\
     --package my-operator --upgrades")]
 pub(crate) struct Diff {
-    /// Catalog before the change: a directory, a file, `oci:DIR`, `oci-archive:FILE` or an image name
+    /// Catalog before the change: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input
     #[arg(value_name = "OLD")]
     old: String,
     /// Catalog after the change
@@ -50,6 +50,9 @@ pub(crate) struct Diff {
 
 impl Diff {
     pub(crate) fn run(self) -> Result<Exit> {
+        if self.old == "-" && self.new == "-" {
+            bail!("only one of the catalogs can be read from standard input");
+        }
         let old = load::blobs(&self.old, &self.registries)?;
         let new = load::blobs(&self.new, &self.registries)?;
         let ((mut old, _), (mut new, _)) = (resolve(&old), resolve(&new));

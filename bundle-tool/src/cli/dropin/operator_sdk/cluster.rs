@@ -84,7 +84,7 @@ pub(crate) const SCORECARD: NativeCommand = NativeCommand {
             ("pod-security", Becomes::Same),
             ("selector", Becomes::Same),
             ("service-account", Becomes::IfSet),
-            ("skip-cleanup", Becomes::IfSet),
+            ("skip-cleanup", Becomes::Bool("--no-cleanup", "")),
             ("storage-image", Becomes::Same),
             ("test-output", Becomes::IfSet),
             ("untar-image", Becomes::Omitted),
@@ -208,9 +208,9 @@ pub(crate) fn scorecard(matches: &Matches) -> Result<Status> {
     if matches.some("storage-image").is_some() {
         line.push_flag("test-output", matches.text("test-output"));
     }
-    for name in ["list", "skip-cleanup"] {
+    for (name, own) in [("list", "list"), ("skip-cleanup", "no-cleanup")] {
         if matches.bool(name) {
-            line.flag(name);
+            line.flag(own);
         }
     }
     line.push_flag("wait-time", &seconds(matches.duration("wait-time")));
