@@ -49,8 +49,8 @@ pub(crate) struct Scorecard {
     #[arg(value_name = "REF")]
     reference: String,
     /// Configuration of the scorecard [default: tests/scorecard/config.yaml in the bundle]
-    #[arg(long, short = 'c', value_name = "FILE")]
-    scorecard_config: Option<PathBuf>,
+    #[arg(long = "scorecard-config", short, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Label selector of the tests to run, such as suite=olm
     #[arg(long, short = 'l', value_name = "SELECTOR", default_value = "", hide_default_value = true)]
     selector: LabelSelector,
@@ -128,7 +128,7 @@ impl Scorecard {
         let runtime = SharedRuntime::default();
         let registries = RegistryArgs::new(self.registries.clone(), self.timeout);
         let bundle = bundles::read_complete(&self.reference, &registries, &runtime)?;
-        let config = match &self.scorecard_config {
+        let config = match &self.config {
             Some(path) => {
                 let name = path.display().to_string();
                 let documents = disk::manifests::files(path, vec![path.clone()])?;
