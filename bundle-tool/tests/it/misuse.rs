@@ -22,6 +22,14 @@ const MISTAKES: &[(&[&str], i32, &str)] = &[
         2,
         "expected SOURCE=TARGET after the name of the image, such as target/release/manager=/manager",
     ),
+    // The options for registries are the same everywhere, but a cache transfers no layers at once.
+    (
+        &["registry", "serve", "--dir", "registry", "--parallel", "2"],
+        2,
+        "unexpected argument '--parallel' found",
+    ),
+    (&["run", "bundle", "bundle", "--client-key", "key.pem"], 2, "--client-cert <FILE>"),
+    (&["test", "upgrade", "bundle", "bundle", "--parallel", "0"], 2, "must be between 1 and 64"),
     (&["diff", "bundle", "-"], 2, "a bundle cannot be read from standard input: pass a directory"),
     (&["catalog", "diff", "-", "-"], 2, "only one of the catalogs can be read from standard input"),
     (

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::migrate::Migrate;
@@ -221,13 +222,19 @@ impl ShowStatus {
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
             Format::Text => write_text(&status, &mut out)?,
-            Format::Json => {
-                write_json(&status, &mut out)?;
-            }
+            Format::Json => write_json(&Document { version: 1, status: &status }, &mut out)?,
         }
         out.flush()?;
         Ok(if status.is_ready() { Exit::Success } else { Exit::Findings })
     }
+}
+
+/// The JSON document about OLM.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    #[serde(flatten)]
+    status: &'a Status,
 }
 
 /// Returns the state of OLM. It is not known if something could not be read: that would count as missing.
