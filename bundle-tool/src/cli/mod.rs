@@ -144,7 +144,7 @@ Examples:
   # Push it as a bundle image
   bundle-tool push bundle ./bundle quay.io/example/gizmo-bundle:v1.2.0
 
-  # Print the versions of Kubernetes, OLM and other programs that the rules reproduce
+  # Print the versions of Kubernetes, OLM and others that the rules reproduce
   bundle-tool --version --verbose";
 
 // The arguments of a command are built when it is called: those of all would take most of the time of a short run. So the

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use clap::{Arg, Command};
 use serde_json::Value;
 
+use super::GLOBAL;
 use super::environment::VARIABLES;
 
 /// The first line of every page: a page without it was not generated.
@@ -137,6 +138,8 @@ fn options(text: &mut String, command: &Command) {
             None => groups.push((heading, vec![arg])),
         }
     }
+    // As in the help.
+    groups.sort_by_key(|(heading, _)| heading == GLOBAL);
     for (heading, mut args) in groups {
         if heading == "Arguments" {
             args.sort_by_key(|arg| arg.get_index());
@@ -186,7 +189,7 @@ fn index(command: &Command) -> String {
     text.push_str(JSON);
     let _ = write!(
         text,
-        "\nEvery command also has the option `--color`: see [bundle-tool]({}).\n",
+        "\nEvery command also has the options `--color`, `--quiet` and `--verbose`: see [bundle-tool]({}).\n",
         file(command.get_name())
     );
     text
