@@ -100,7 +100,7 @@ catalog: bundle ## Add the bundle to the file-based catalog in catalog/
 .PHONY: docs
 docs: build ## Generate the references of rules and commands, docs/rules/ and docs/reference/
 	$(BUNDLE_TOOL) rules --output-dir docs/rules
-	$(BUNDLE_TOOL) man --markdown docs/reference
+	$(BUNDLE_TOOL) man --markdown --output-dir docs/reference
 
 # Where links that leave docs/ lead on the site. Without it, they are plain text.
 REPOSITORY_URL ?=

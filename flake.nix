@@ -24,7 +24,7 @@
           # The tests need git and a loopback network; CI runs them.
           doCheck = false;
           postInstall = ''
-            $out/bin/bundle-tool man man
+            $out/bin/bundle-tool man --output-dir man
             installManPage man/*.1
             for shell in bash zsh fish; do
               $out/bin/bundle-tool completions $shell >bundle-tool.$shell

@@ -195,6 +195,11 @@ pub(crate) fn directory(reference: &str, selection: &Selection) -> Result<Bundle
     if reference.is_empty() {
         bail!("empty REF: expected a bundle directory, `oci:DIR`, `oci-archive:FILE` or an image name");
     }
+    if reference == "-" {
+        bail!(
+            "a bundle cannot be read from standard input: pass a directory, `oci:DIR`, `oci-archive:FILE` or an image name"
+        );
+    }
     let path = Path::new(reference);
     whole(path, &Overlay::default(), selection).map_err(|error| {
         let help = if path.is_file() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use anyhow::Result;
+use serde_json::{Value as Json, json};
 use similar::TextDiff;
 
 use crate::terminal::{ADDED, HEADING, PLACE, REMOVED, Styled, messages, stdout};
@@ -39,14 +40,34 @@ impl FixOutcome {
     /// Prints the changes as a diff.
     pub(crate) fn print_diff(&self, directory: &str) -> Result<()> {
         let mut out = io::BufWriter::new(stdout().lock());
-        for (file, (old, new)) in &self.files {
-            let name = format!("{}/{file}", directory.trim_end_matches('/'));
-            let diff = TextDiff::from_lines(old.as_str(), new.as_str());
-            let diff = diff.unified_diff().context_radius(3).header(&name, &name).to_string();
+        for (_, diff) in self.diffs(directory) {
             write_diff(&diff, &mut out)?;
         }
         out.flush()?;
         Ok(())
+    }
+
+    /// Returns the files that change with their diffs.
+    fn diffs(&self, directory: &str) -> impl Iterator<Item = (&str, String)> {
+        let directory = directory.trim_end_matches('/').to_owned();
+        self.files.iter().map(move |(file, (old, new))| {
+            let name = format!("{directory}/{file}");
+            let diff = TextDiff::from_lines(old.as_str(), new.as_str());
+            (file.as_str(), diff.unified_diff().context_radius(3).header(&name, &name).to_string())
+        })
+    }
+
+    /// Returns what changes in a directory, for programs.
+    pub(crate) fn to_json(&self, directory: &str) -> Json {
+        let fix = |(file, rule, title): &Done| json!({ "file": file, "rule": rule, "title": title });
+        let file = |(file, diff): (&str, String)| json!({ "path": file, "diff": diff });
+        json!({
+            "path": directory,
+            "fixes": self.done.iter().map(fix).collect::<Vec<_>>(),
+            "files": self.diffs(directory).map(file).collect::<Vec<_>>(),
+            "unsafeFixes": self.unsafe_fixes,
+            "isComplete": !self.is_incomplete,
+        })
     }
 
     /// Prints what was fixed to standard error.

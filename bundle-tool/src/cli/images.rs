@@ -31,10 +31,21 @@ pub(crate) struct RegistryArgs {
     deadline: OnceLock<Deadline>,
 }
 
-// How registries are reached.
+// How registries are reached, and how much is transferred at once.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Registry options")]
 pub(crate) struct RegistryConnection {
+    #[command(flatten)]
+    client: RegistryClient,
+    /// Number of layers to transfer at once, between 1 and 64
+    #[arg(long, value_name = "NUMBER", default_value = "4", value_parser = |text: &str| between::<u8>(text, 1, 64))]
+    parallel: Option<u8>,
+}
+
+// How registries are reached.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Registry options")]
+pub(crate) struct RegistryClient {
     /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
     #[arg(long, value_name = "FILE")]
     ca_file: Vec<PathBuf>,
@@ -54,9 +65,6 @@ pub(crate) struct RegistryConnection {
     /// Time limit for a request that makes no progress
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     idle_timeout: Option<Duration>,
-    /// Number of layers to transfer at once, between 1 and 64
-    #[arg(long, value_name = "NUMBER", default_value = "4", value_parser = |text: &str| between::<u8>(text, 1, 64))]
-    parallel: Option<u8>,
     /// Reach all registries as those that registries.conf calls insecure
     #[arg(long, hide = true)]
     insecure: bool,
@@ -71,12 +79,13 @@ impl RegistryArgs {
     /// Returns registries that are reached without options, so that only the library's limits apply to each; they need neither a valid
     /// certificate nor TLS if `insecure`.
     pub(crate) fn without_options(insecure: bool) -> Self {
-        Self::from(RegistryConnection { insecure, ..RegistryConnection::default() })
+        let client = RegistryClient { insecure, ..RegistryClient::default() };
+        Self::from(RegistryConnection::from(client))
     }
 
     /// Returns the same registries with another certificate authority.
     pub(crate) fn with_authority(mut self, file: PathBuf) -> Self {
-        self.connection.ca_file.push(file);
+        self.connection.client.ca_file.push(file);
         self
     }
 
@@ -119,18 +128,31 @@ impl From<RegistryConnection> for RegistryArgs {
     }
 }
 
+impl From<RegistryClient> for RegistryConnection {
+    /// Returns the options of a command that transfers no layers of images.
+    fn from(client: RegistryClient) -> Self {
+        Self { client, parallel: None }
+    }
+}
+
 impl RegistryConnection {
-    /// Returns the options of a command that declares them differently; `plain_http` are hosts without TLS.
-    pub(crate) fn new(
-        ca_file: Vec<PathBuf>,
-        plain_http: Vec<String>,
-        idle_timeout: Duration,
-        insecure: bool,
-    ) -> Self {
-        Self { ca_file, plain_http, idle_timeout: Some(idle_timeout), insecure, ..Self::default() }
+    /// Returns the same options, with further hosts that are reached without TLS.
+    pub(crate) fn with_plain_http(mut self, hosts: impl IntoIterator<Item = String>) -> Self {
+        self.client.plain_http.extend(hosts);
+        self
     }
 
     /// Returns the library's form of the arguments, without a time limit.
+    fn options(&self) -> Options {
+        let mut options = self.client.options();
+        if let Some(parallel) = self.parallel {
+            options.parallel = Parallel(parallel.into());
+        }
+        options
+    }
+}
+
+impl RegistryClient {
     fn options(&self) -> Options {
         let (loopback, hosts): (Vec<_>, Vec<_>) = self.plain_http.iter().cloned().partition(String::is_empty);
         let mut options = Options::default();
@@ -148,9 +170,6 @@ impl RegistryConnection {
         options.plain_http_hosts = hosts;
         if let Some(timeout) = self.idle_timeout {
             options.idle_timeout = IdleTimeout(timeout);
-        }
-        if let Some(parallel) = self.parallel {
-            options.parallel = Parallel(parallel.into());
         }
         options
     }
@@ -333,8 +352,8 @@ mod tests {
     fn the_key_of_a_client_certificate_may_be_in_the_same_file() {
         let files = |key: Option<&str>| {
             let (client_cert, client_key) = (Some("client.pem".into()), key.map(PathBuf::from));
-            let connection = RegistryConnection { client_cert, client_key, ..RegistryConnection::default() };
-            let ClientCertificate { certificate, key } = connection.options().client_certificate.unwrap();
+            let client = RegistryClient { client_cert, client_key, ..RegistryClient::default() };
+            let ClientCertificate { certificate, key } = client.options().client_certificate.unwrap();
             (certificate, key)
         };
         assert_eq!(files(None), ("client.pem".into(), "client.pem".into()));

@@ -17,6 +17,7 @@ mod format;
 mod git;
 mod images;
 mod lock;
+mod openshift;
 mod outputs;
 mod padding;
 mod pages;
@@ -32,6 +33,7 @@ mod signals;
 mod stdin;
 mod suites;
 mod time_limit;
+mod unknown;
 mod versions;
 
 use std::ffi::OsString;
@@ -40,7 +42,6 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use oci_images::open_files;
 
@@ -49,6 +50,9 @@ use exit::{is_broken_pipe, print_error};
 
 use crate::terminal::HEADING;
 use olm_report::text::Verbosity;
+
+/// The heading of the options that all commands have.
+const GLOBAL: &str = "Global options";
 
 /// Build, check, publish and install Kubernetes operators with OLM
 #[derive(Debug, Parser)]
@@ -61,14 +65,15 @@ struct Cli {
         value_enum,
         value_name = "WHEN",
         default_value = "auto",
-        hide_possible_values = true
+        hide_possible_values = true,
+        help_heading = GLOBAL
     )]
     color: crate::terminal::Color,
     /// Print only results, warnings and errors: no summary, notes or progress
-    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = GLOBAL)]
     quiet: bool,
     /// Also print each request to registries and clusters, and findings that are folded, informational or ignored
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = GLOBAL)]
     verbose: bool,
     #[command(subcommand)]
     command: Command,
@@ -128,19 +133,6 @@ fn kubectl_plugin(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Adds what a command line of operator-sdk or opm is here to the error that the program has no such command.
-fn other_tool(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
-    if error.kind() == ErrorKind::InvalidSubcommand
-        && let Some(words) = arguments[1..].iter().map(|word| word.to_str()).collect::<Option<Vec<_>>>()
-        && let Some(hint) = dropin::hint(&words)
-    {
-        // Names that look similar would only distract from it.
-        error.remove(ContextKind::SuggestedSubcommand);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
-    }
-    error
-}
-
 const EXAMPLES: &str = "\
 Examples:
   # Generate a bundle from the manifests of a kustomize project
@@ -152,7 +144,7 @@ Examples:
   # Push it as a bundle image
   bundle-tool push bundle ./bundle quay.io/example/gizmo-bundle:v1.2.0
 
-  # Print the versions of Kubernetes, OLM and other programs that the rules reproduce
+  # Print the versions of Kubernetes, OLM and others that the rules reproduce
   bundle-tool --version --verbose";
 
 // The arguments of a command are built when it is called: those of all would take most of the time of a short run. So the
@@ -172,6 +164,8 @@ enum Command {
     /// --delete-crds. In that case, they are deleted first, while the operator is still running and can remove its
     /// finalizers. An operator that OLM v1 installed is removed only with --delete-crds, because OLM v1 deletes the
     /// CRDs, too. Waits until everything is gone, and reports what blocks a deletion.
+    ///
+    /// Exit status: 0 if the operator was removed, 2 if it is not installed, or was not removed completely.
     Cleanup(commands::cleanup::Cleanup),
     /// Print completions for a shell
     #[command(alias = "completion")]
@@ -183,6 +177,8 @@ enum Command {
     /// images for all platforms. Manifests are copied byte for byte, so the copy has the digest of the original. Layers
     /// that the target already has are not transferred; within one registry, layers are mounted. Interrupted transfers
     /// are resumed if the registry supports that. Prints the reference of the copy (by digest, if it is in a registry).
+    ///
+    /// Exit status: 0 if the image was copied, 2 if it could not be.
     Copy(commands::copy::Copy),
     /// Add an API or a webhook to a project
     Create(commands::create::Create),
@@ -218,7 +214,7 @@ enum Command {
     /// preserved. In file-based catalogs, fixes the findings of `catalog validate`; the options that choose rules do
     /// not apply to them.
     ///
-    /// Exit status: 0 if the files were written or need no change, 1 if --diff found something to change, or if fixes
+    /// Exit status: 0 if the files were written or need no change, 1 if --check found something to change, or if fixes
     /// remain (run the command again), 2 if a file could not be read or written.
     Fix(commands::fix::Fix),
     /// Generate bundles, base CSVs and submissions
@@ -327,6 +323,8 @@ enum Command {
     /// Render bundles and catalogs as file-based catalog blobs
     ///
     /// The blobs match those of `opm render`.
+    ///
+    /// Exit status: 0 on success, 2 if a REF cannot be read or rendered.
     Render(commands::render::Render),
     /// List the validation rules
     Rules(commands::rules::Rules),
@@ -370,6 +368,8 @@ enum Command {
     ///
     /// Prints its address on standard output when it is ready to serve (with --http, also the URL on a second line) and
     /// runs until SIGINT or SIGTERM, after which calls in progress have 10 seconds to complete.
+    ///
+    /// Exit status: 0 after a signal, 2 if the catalog cannot be read, or if it cannot be served at the address.
     Serve(commands::serve::Serve),
     /// Show which versions of Kubernetes accept a bundle
     ///
@@ -450,7 +450,7 @@ pub fn main() -> ExitCode {
     let cli = match command().try_get_matches_from(&arguments).and_then(|found| Cli::from_arg_matches(&found))
     {
         Ok(cli) => cli,
-        Err(error) => other_tool(error, &arguments).exit(),
+        Err(error) => unknown::with_tip(error, &arguments).exit(),
     };
     cli.color.apply();
     cli.apply_verbosity();

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use super::outputs::resolved;
 use crate::sys::AsStream;
 use crate::terminal::{has_color, stderr, verbosity};
+use kube_yaml::text::write_json;
 use olm_model::file::{MANIFESTS, METADATA};
 use olm_model::report;
 use olm_model::report::{BundleReport, CatalogReport, UnreadBundle};
@@ -97,6 +98,21 @@ impl ReportOptions {
             width: terminal_width(&io::stdout()),
             verbosity: verbosity(),
         })
+    }
+
+    /// Prints a list instead of findings, as text or as a JSON document.
+    ///
+    /// # Errors
+    /// Another format was chosen, or the output cannot be written.
+    pub(crate) fn print_list(&self, option: &str, text: &str, document: &serde_json::Value) -> Result<()> {
+        let mut out = io::stdout().lock();
+        match self.output {
+            ReportFormat::Text => out.write_all(text.as_bytes())?,
+            ReportFormat::Json => write_json(document, &mut out)?,
+            _ => bail!("{option} prints only `text` and `json`"),
+        }
+        out.flush()?;
+        Ok(())
     }
 
     /// Prints what was found, and writes it to the files.

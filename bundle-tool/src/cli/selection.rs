@@ -1,15 +1,17 @@
 //! Which suites `validate` and `fix` run, and for which cluster: `--suite`, `--profile`, operator-sdk's flags for its
 //! optional validators, `--kube-version`, and the configuration of a `ClusterExtension`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::cluster::check_namespace;
+use super::openshift::{OpenshiftOption, OpenshiftRange};
 use super::suites::SuiteName;
 use olm_model::LabelSelector;
 use olm_model::disk;
@@ -41,7 +43,8 @@ pub(crate) struct SelectionOptions {
     /// bundle claims with spec.minKubeVersion and its OpenShift versions, or those that are supported upstream]
     #[arg(long, value_name = "VERSIONS")]
     kube_version: Option<String>,
-    /// OpenShift versions of the clusters that the bundles are for, such as `4.17` or `4.17..4.20`
+    /// OpenShift versions that the bundles and catalogs are for, such as `4.17` or `4.17..4.20` [default for a catalog: that of a path
+    /// such as catalogs/v4.17]
     #[arg(long, value_name = "VERSIONS", conflicts_with = "kube_version")]
     openshift: Option<String>,
     /// Namespace for the operator to watch, as in spec.config.inline of a `ClusterExtension` of OLM v1; enables the suite `olmv1`
@@ -115,6 +118,17 @@ impl Optional {
     }
 }
 
+/// Returns operator-sdk's optional validators as a JSON document, as `--list-optional` prints it.
+pub(crate) fn list_optional_json() -> Json {
+    let validator = |one: Optional| {
+        let labels: BTreeMap<_, _> = one.labels().into_iter().collect();
+        json!({
+            "name": one.name, "labels": labels, "suite": one.suite.name(), "description": one.description,
+        })
+    };
+    json!({ "version": 1, "validators": OPTIONAL.map(validator) })
+}
+
 /// Returns the list of operator-sdk's optional validators, as `--list-optional` prints it.
 pub(crate) fn list_optional() -> String {
     let mut text = format!("{:<25}{:<31}{}\n", "NAME", "LABELS", "DESCRIPTION");
@@ -186,6 +200,12 @@ impl SelectionOptions {
             return Ok(Some(Versions::parse_openshift(openshift)?));
         }
         Ok(version.map(Versions::parse).transpose()?)
+    }
+
+    /// Returns the versions of OpenShift that catalogs are for.
+    pub(crate) fn openshift(&self) -> Result<OpenshiftOption> {
+        let range = self.openshift.as_deref().map(str::parse::<OpenshiftRange>).transpose();
+        Ok(OpenshiftOption::new(range.map_err(|reason| anyhow!("invalid --openshift: {reason}"))?))
     }
 
     fn extension(&self) -> Result<Option<Extension>> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Error, Result, anyhow, bail};
 use clap::Args;
 
+use super::openshift::OpenshiftOption;
 use super::selection::SelectionOptions;
 use crate::settings;
 use crate::terminal::{WARNING, stderr};
@@ -75,6 +76,11 @@ impl RuleArgs {
     /// Returns the files besides the settings that options name.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.selection.files()
+    }
+
+    /// Returns the versions of OpenShift that catalogs are for.
+    pub(crate) fn openshift(&self) -> Result<OpenshiftOption> {
+        self.selection.openshift()
     }
 
     /// Checks the options.

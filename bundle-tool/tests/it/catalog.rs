@@ -249,21 +249,28 @@ fn objects_are_reported_where_the_version_of_openshift_requires_metadata() {
     assert!(of_directory("catalogs/v4.17/gizmo").contains(rule));
     let all = crate::support::run(dir.path(), &["validate", "catalogs/v4.17"]);
     assert!(all.stdout.contains(rule), "{}", all.stdout);
+    // `validate` takes the same option for a catalog, but those of a repository are for the versions in their paths.
+    let validated = |reference: &str, version: &str| {
+        crate::support::run(dir.path(), &["validate", reference, "--openshift", version]).stdout
+    };
+    assert!(!validated("catalogs/v4.17", "4.16").contains(rule));
+    assert!(validated("catalogs/v4.16", "4.16..4.17").contains(rule));
+    assert_eq!(validated(".", "4.16").matches(rule).count(), 2);
     // A directory elsewhere has no version, unless one is given; the version of a path can be overridden.
     fs::write(dir.path().join("c.yaml"), catalog(image, &object.repeat(2))).unwrap();
     assert!(!found(&["c.yaml"]).contains(rule));
-    assert!(!found(&["c.yaml", "--openshift-version", "4.16"]).contains(rule));
-    assert!(!found(&["catalogs/v4.17", "--openshift-version", "v4.16"]).contains(rule));
-    let mut text = found(&["c.yaml", "--openshift-version", "v4.17"]);
+    assert!(!found(&["c.yaml", "--openshift", "4.16"]).contains(rule));
+    assert!(!found(&["catalogs/v4.17", "--openshift", "v4.16"]).contains(rule));
+    let mut text = found(&["c.yaml", "--openshift", "v4.17"]);
     // Without an image, the objects are all that there is; with metadata, they are superfluous.
     let metadata = "- {type: olm.csv.metadata, value: {}}\n";
     for catalog in [catalog("", object), catalog(image, &format!("{object}{metadata}"))] {
         fs::write(dir.path().join("c.yaml"), catalog).unwrap();
-        text += &found(&["c.yaml", "--openshift-version", "4.17"]);
+        text += &found(&["c.yaml", "--openshift", "4.17"]);
     }
     insta::assert_snapshot!(text);
     for wrong in ["4", "4.17.3", "1.30"] {
-        let output = validate(dir.path(), &["c.yaml", "--openshift-version", wrong]);
+        let output = validate(dir.path(), &["c.yaml", "--openshift", wrong]);
         assert_eq!(output.status.code(), Some(2));
         assert!(
             String::from_utf8_lossy(&output.stderr).contains("expected MAJOR.MINOR, such as 4.17"),
@@ -600,4 +607,16 @@ fn file_that_is_no_catalog_leads_to_indexignore() {
         assert_eq!(output.status.code(), Some(1), "{name}");
         assert!(text.contains("`.indexignore`"), "{name}: {text}");
     }
+}
+
+#[test]
+fn catalog_on_standard_input_is_rendered() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("c.yaml"), VALID).unwrap();
+    let render = |reference: &str| {
+        let mut command = assert_cmd::Command::cargo_bin("bundle-tool").unwrap();
+        command.current_dir(dir.path()).args(["render", reference]).write_stdin(VALID);
+        command.assert().success().get_output().stdout.clone()
+    };
+    assert_eq!(render("-"), render("."));
 }

@@ -132,7 +132,7 @@ fn a_placeholder_of_an_icon_is_not_added() {
     );
     let output = run(dir.path(), &add(bundle.to_str().unwrap(), &[]));
     assert!(output.status == Some(0), "{}", output.stderr);
-    assert_eq!(output.stderr, "");
+    assert_eq!(output.stderr, "added gizmo-operator.v1.2.0 to catalog (channels: stable)\n");
     let catalog = &files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"];
     assert!(!catalog.contains("base64data"), "{catalog}");
 }
@@ -301,7 +301,7 @@ fn several_bundles_are_added_or_none() {
     let other =
         bundle(dir.path(), "2.0.0", |text| text.replace("channels.v1: stable", "channels.v1: candidate"));
     let channels = ["--channel", "stable", "--default-channel", "stable"];
-    let output = add(&[second, first, third], &[&images[..], &channels].concat());
+    let output = add(&[second, first, third], &[&images[..], &channels, &["--quiet"]].concat());
     assert_eq!((output.status, output.stderr.as_str()), (Some(0), ""));
     let text = files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"].clone();
     let entries = "entries:\n- name: gizmo-operator.v1.0.0\n- name: gizmo-operator.v1.1.0\n  replaces: gizmo-operator.v1.0.0\n- name: gizmo-operator.v1.2.0\n  replaces: gizmo-operator.v1.1.0\n";

@@ -327,3 +327,26 @@ fn a_catalog_without_blobs_is_a_warning() {
     assert_eq!(output.status, Some(0), "{}", output.stderr);
     assert_eq!(output.stderr, "warning: c contains no packages, channels or bundles\n");
 }
+
+#[test]
+fn what_was_written_is_reported() {
+    let scratch = tempfile::tempdir().unwrap();
+    crate::support::bundle_and_catalog(scratch.path());
+    let run = |arguments: &[&str]| {
+        let output = tool(scratch.path(), arguments);
+        assert_eq!((output.status, output.stdout.as_str()), (Some(0), ""), "{}", output.stderr);
+        output.stderr
+    };
+    let package = ["deprecate", "catalog", "--package", "gizmo-operator"];
+    let image = "quay.io/example/gizmo-bundle:v1";
+    let printed = [
+        run(&["add", "catalog", "bundle", "--image", image]),
+        run(&[&package[..], &["--message", "moved"]].concat()),
+        run(&[&package[..], &["--channel", "stable", "--bundle", "gizmo-operator.v1.2.0", "--message", "x"]]
+            .concat()),
+        run(&[&package[..], &["--undo"]].concat()),
+        run(&["migrate", "catalog", "--output-dir", "migrated"]),
+        run(&[&package[..], &["--message", "moved", "--quiet"]].concat()),
+    ];
+    insta::assert_snapshot!("catalog-written", printed.concat());
+}

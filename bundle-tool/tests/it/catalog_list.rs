@@ -27,7 +27,7 @@ fn packages_channels_bundles_and_images_are_listed() {
     insta::assert_snapshot!("catalog-list", shown.join("\n"));
     for what in ["packages", "channels", "bundles", "images"] {
         let json: Value = serde_json::from_str(&list(what, &["gizmo-operator", "--output", "json"])).unwrap();
-        assert_eq!(json.as_array().unwrap().len(), if what == "images" { 2 } else { 1 }, "{json}");
+        assert_eq!(json[what].as_array().unwrap().len(), if what == "images" { 2 } else { 1 }, "{json}");
     }
     let error = failure(&run(directory, &["catalog", "list", "bundles", "catalog", "gismo-operator"]));
     assert!(
@@ -119,7 +119,7 @@ fn one_template_becomes_catalogs_for_several_versions_of_openshift() {
     fs::write(directory.join("template.yaml"), template).unwrap();
     let bundle = format!("{IMAGE}={BUNDLE}");
     let build = ["catalog", "template", "template.yaml", "--output", "yaml", "--bundle", &bundle];
-    let to = ["--openshift-versions", "4.17,4.16", "--output-dir", "catalogs"];
+    let to = ["--openshift", "4.16..4.17", "--output-dir", "catalogs"];
     assert_eq!(stdout(&run(directory, &[&build[..], &to].concat())), "");
     for (version, expected, other) in [
         ("v4.16", "olm.bundle.object", "olm.csv.metadata"),

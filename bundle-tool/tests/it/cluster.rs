@@ -120,7 +120,7 @@ const IN_NEW_NAMESPACE: [&str; 8] = [
 
 #[test]
 fn client_dry_run_prints_manifests_without_a_cluster() {
-    let offline = ["--dry-run=client", "--install-mode", "OwnNamespace"];
+    let offline = ["--dry-run", "--install-mode", "OwnNamespace"];
     let output = tool(&[&IN_NEW_NAMESPACE[..], &offline].concat(), Path::new("/nonexistent"));
     assert!(output.status.success(), "{}", utf8(&output.stderr));
     let printed = utf8(&output.stdout);
@@ -611,8 +611,9 @@ fn cleanup_removes_olm_v1_installations_only_with_their_crds() {
     let output = tool(&cleanup, &kubeconfig);
     assert_eq!(output.status.code(), Some(2));
     assert!(utf8(&output.stderr).contains("pass --delete-crds to delete them") && deletions().is_empty());
-    let output = tool(&[&cleanup[..], &["--delete-crds"]].concat(), &kubeconfig);
+    let output = tool(&[&cleanup[..], &["--delete-crds", "--output", "json"]].concat(), &kubeconfig);
     assert!(output.status.success(), "{}", utf8(&output.stderr));
+    insta::assert_snapshot!("cleanup-json", utf8(&output.stdout));
     assert_eq!(
         deletions(),
         [
@@ -876,4 +877,19 @@ fn doctor_says_what_it_skipped() {
     ] {
         assert!(out.contains(expected), "{out}{}", utf8(&output.stderr));
     }
+}
+
+#[test]
+fn status_of_a_cluster_without_olm_is_a_document() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let server = ApiServer::start(|_, _| (200, json!({"items": []})));
+    server.kubeconfig(&kubeconfig);
+    let output = tool(&["olm", "status", "--output", "json"], &kubeconfig);
+    assert_eq!(output.status.code(), Some(1), "{}", utf8(&output.stderr));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        [&document["version"], &document["installed"], &document["olmVersion"], &document["namespace"]],
+        [&json!(1), &json!(false), &json!(null), &json!(null)]
+    );
 }

@@ -26,7 +26,7 @@ fn completions_exist_for_every_shell() {
 fn man_writes_a_page_for_every_command() {
     let dir = tempfile::tempdir().unwrap();
     let pages = dir.path().join("man1");
-    run(&["man", pages.to_str().unwrap()]).success();
+    run(&["man", "--output-dir", pages.to_str().unwrap()]).success();
     for name in ["bundle-tool", "bundle-tool-validate", "bundle-tool-push-image"] {
         let page = std::fs::read_to_string(pages.join(format!("{name}.1"))).unwrap();
         assert!(page.contains(".SH SYNOPSIS") && page.contains(".SH NAME"), "{page}");
@@ -40,7 +40,7 @@ fn man_requires_a_directory() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
-    let error = run(&["man", file.to_str().unwrap()]).code(2).get_output().stderr.clone();
+    let error = run(&["man", "--output-dir", file.to_str().unwrap()]).code(2).get_output().stderr.clone();
     let error = String::from_utf8(error).unwrap();
     assert!(error.ends_with("file is not a directory: pass a directory for the manual pages\n"), "{error}");
 }

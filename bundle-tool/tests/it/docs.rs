@@ -186,7 +186,7 @@ fn every_page_is_in_the_summary_and_reached_from_the_front_page_in_two_steps() {
 #[test]
 fn the_reference_is_up_to_date() {
     let dir = tempfile::tempdir().unwrap();
-    let output = run(dir.path(), &["man", "--markdown", "reference"]);
+    let output = run(dir.path(), &["man", "--markdown", "--output-dir", "reference"]);
     assert_eq!(output.status, Some(0), "{}", output.stderr);
     let read = |directory: &Path| -> BTreeMap<String, String> {
         let paths = markdown(directory);

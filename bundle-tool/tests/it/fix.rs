@@ -84,11 +84,11 @@ fn a_diff_changes_nothing() {
     let bundle = spoiled(dir.path(), &[(CSV, "minKubeVersion: 1.27.0", "minKubeVersion: v1.27.0")]);
     let path = bundle.to_str().unwrap();
     let before = fs::read(bundle.join(CSV)).unwrap();
-    let assert = run(&["fix", path, "--diff"]).code(1);
+    let assert = run(&["fix", path, "--check"]).code(1);
     insta::assert_snapshot!("fix-diff", stdout(&assert).replace(path, "BUNDLE"));
     assert_eq!(fs::read(bundle.join(CSV)).unwrap(), before);
     run(&["fix", path]).success();
-    run(&["fix", path, "--diff"]).success().stdout("");
+    run(&["fix", path, "--check"]).success().stdout("");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn labels_of_a_dockerfile_follow_the_annotations() {
     let bad = good.replace("=stable", "='alpha,beta'");
     for file in [dir.path().join("bundle.Dockerfile"), bundle.join("Dockerfile")] {
         fs::write(&file, &bad).unwrap();
-        let shown = stdout(&run(&["fix", path, "--diff"]).code(1));
+        let shown = stdout(&run(&["fix", path, "--check"]).code(1));
         assert!(shown.contains("Dockerfile\n") && shown.contains("+LABEL"), "{shown}");
         assert_eq!(fs::read_to_string(&file).unwrap(), bad);
         let summary = stderr(&run(&["fix", path]).success());
@@ -229,7 +229,7 @@ fn fixes_that_cause_errors_are_not_written() {
     let bundle = spoiled(dir.path(), &[edit]);
     let path = bundle.to_str().unwrap();
     let before = fs::read(bundle.join(CSV)).unwrap();
-    for more in [&[][..], &["--diff"]] {
+    for more in [&[][..], &["--check"]] {
         let arguments = [&["fix", path, "--unsafe-fixes"], more].concat();
         let error = stderr(&run(&arguments).code(2)).replace(path, "BUNDLE");
         assert_eq!(

@@ -171,7 +171,7 @@ fn two_fixes_in_a_list_and_a_blob_without_entries() {
     assert_eq!(read(dir.path(), "catalog.yaml"), format!("{head}{tail}"));
     // A file without any other document is removed.
     fs::write(dir.path().join("c/deprecations.yaml"), of(&["x.v1.0.0"])).unwrap();
-    let output = run(dir.path(), &["fix", "c", "--diff"]);
+    let output = run(dir.path(), &["fix", "c", "--check"]);
     assert_eq!(output.status, Some(1));
     assert!(output.stdout.contains("-schema: olm.deprecations\n"), "{}", output.stdout);
     assert!(dir.path().join("c/deprecations.yaml").exists());
@@ -245,7 +245,7 @@ fn objects_are_migrated_where_the_version_of_openshift_requires_it() {
         .replace("relatedImages:\n", &format!("{object}# images\nrelatedImages:\n"));
     let output = fix(dir.path(), "catalog.yaml", &broken, &[]);
     assert_eq!(output.stderr, "c: fixed 0 findings\n");
-    let output = run(dir.path(), &["fix", "c", "--openshift-version", "4.17"]);
+    let output = run(dir.path(), &["fix", "c", "--openshift", "4.17"]);
     assert_eq!(output.status, Some(0), "{}", output.stderr);
     let text = read(dir.path(), "catalog.yaml");
     assert!(!text.contains("olm.bundle.object") && text.contains("displayName: Gizmo"), "{text}");
@@ -257,7 +257,7 @@ fn objects_are_migrated_where_the_version_of_openshift_requires_it() {
     // Without a valid CSV, there is nothing to migrate; other findings are fixed.
     let invalid = base64::engine::general_purpose::STANDARD.encode(csv.replace("\"Gizmo\"", "1"));
     let invalid = broken.replace(&data, &invalid).replace("image/png", "image/gif");
-    let output = fix(dir.path(), "catalog.yaml", &invalid, &["--openshift-version", "4.17"]);
+    let output = fix(dir.path(), "catalog.yaml", &invalid, &["--openshift", "4.17"]);
     assert!(output.stderr.ends_with("c: fixed 1 finding in 1 file\n"), "{}", output.stderr);
     assert_eq!(read(dir.path(), "catalog.yaml"), invalid.replace("image/gif", "image/png"));
     // By the place in a catalog repository.
@@ -283,7 +283,7 @@ fn a_diff_shows_the_changes_of_all_files_and_writes_none() {
     let rest = rest.replace("skips: [gizmo.v0.9.0]", "skips: [gizmo.v0.9.0, '']");
     fs::create_dir_all(dir.path().join("c/other")).unwrap();
     fs::write(dir.path().join("c/other/rest.yaml"), &rest).unwrap();
-    let output = fix(dir.path(), "package.yaml", &package, &["--diff", "--unsafe-fixes"]);
+    let output = fix(dir.path(), "package.yaml", &package, &["--check", "--unsafe-fixes"]);
     assert_eq!(output.status, Some(1));
     insta::assert_snapshot!(format!("{}{}", output.stdout, output.stderr));
     assert_eq!(read(dir.path(), "package.yaml"), package);
@@ -316,7 +316,7 @@ fn nothing_is_written_where_a_document_cannot_be_read_or_fixes_cause_errors() {
     let outside = dir.path().join("outside.yaml");
     fs::rename(dir.path().join("c/catalog.yaml"), &outside).unwrap();
     std::os::unix::fs::symlink("../outside.yaml", dir.path().join("c/catalog.yaml")).unwrap();
-    for more in [&[][..], &["--diff"]] {
+    for more in [&[][..], &["--check"]] {
         let output = run(dir.path(), &[&["fix", "c"], more].concat());
         assert_eq!(output.status, Some(2));
         assert!(output.stderr.starts_with("error: cannot fix c: "), "{}", output.stderr);

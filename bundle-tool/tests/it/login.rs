@@ -106,6 +106,9 @@ fn garbage_is_collected_while_the_registry_is_stopped() {
     let gc = ["registry", "gc", "--dir", "registry", "--untagged"];
     assert!(failure(&run(directory, &gc)).contains("in use by another server"));
     assert_eq!(registry.stop(), Some(0));
+    let as_json = [&gc[..], &["--dry-run", "--output", "json"]].concat();
+    let nothing = "{\n  \"version\": 1,\n  \"dryRun\": true,\n  \"manifests\": 0,\n  \"blobs\": 0,\n  \"bytes\": 0\n}\n";
+    assert_eq!(stdout(&run(directory, &as_json)), nothing);
     assert_eq!(stdout(&run(directory, &gc)), "removed 0 untagged manifests and 0 blobs (0 bytes)\n");
     fs::remove_file(directory.join("registry/repositories/gizmo-bundle/_tags/v1")).unwrap();
     let removed = stdout(&run(directory, &gc));

@@ -28,6 +28,7 @@ mod generate_processes;
 mod help;
 mod inspect;
 mod install;
+mod json;
 mod kubernetes_versions;
 mod layouts;
 mod login;

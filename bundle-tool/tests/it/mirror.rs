@@ -509,7 +509,7 @@ apiVersion: mirror.openshift.io/v2alpha1
 mirror: {helm: {local: [{name: app, path: chart}]}}
 ";
     fs::write(directory.join("set.yaml"), set).unwrap();
-    let shown = stdout(&run(directory, &["mirror", "--config", "set.yaml", "--to", "oci:set"]));
+    let shown = stdout(&run(directory, &["mirror", "--imageset-config", "set.yaml", "--to", "oci:set"]));
     assert_eq!(names(&shown), ["quay.io/tools/chart:v1"]);
     chart("");
     let error = failure(&run(directory, &[&mirror[..], &["chart"]].concat()));
@@ -581,7 +581,7 @@ mirror:
   blockedImages: [{name: '^registry.example.com/gizmo-operator:'}, {name: other}]
 ";
     fs::write(directory.join("set.yaml"), config).unwrap();
-    let output = run(directory, &["mirror", "--config", "set.yaml", "--to", "oci:out"]);
+    let output = run(directory, &["mirror", "--imageset-config", "set.yaml", "--to", "oci:out"]);
     insta::assert_snapshot!("mirror-image-set-warnings", String::from_utf8_lossy(&output.stderr));
     let shown = String::from_utf8(output.stdout).unwrap();
     let names: Vec<&str> = shown.lines().map(|line| line.split_once(['=', '@']).unwrap().0).collect();
@@ -593,8 +593,17 @@ mirror:
     let two = tempfile::tempdir().unwrap();
     let target = Registry::start(two.path());
     let to = format!("{}/m", target.address);
-    let mirror =
-        ["mirror", "--config", "set.yaml", "--to", &to, "--manifests-dir", "sets", "--plain-http", "--quiet"];
+    let mirror = [
+        "mirror",
+        "--imageset-config",
+        "set.yaml",
+        "--to",
+        &to,
+        "--manifests-dir",
+        "sets",
+        "--plain-http",
+        "--quiet",
+    ];
     let output = run(directory, &mirror);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let shown = String::from_utf8(output.stdout).unwrap().replace(&target.address, "TARGET");
@@ -610,7 +619,8 @@ mirror:
     for name in ["own/index:v1", "own/app:stable"] {
         stdout(&run(directory, &["inspect", &format!("{to}/{name}"), "--plain-http"]));
     }
-    let check = ["mirror", "--config", "set.yaml", "--to", &to, "--plain-http", "--quiet", "--check"];
+    let check =
+        ["mirror", "--imageset-config", "set.yaml", "--to", &to, "--plain-http", "--quiet", "--check"];
     assert_eq!(
         String::from_utf8_lossy(&run(directory, &check).stdout),
         "3 images checked, 0 parts missing\n"
@@ -1187,7 +1197,7 @@ fn hostile_files_are_one_error_each_and_nothing_is_written() {
             format!("{text}{name}: &{name} [{}]\n", vec![format!("*{of}"); 10].join(", "))
         });
     let deep = "[".repeat(100_000);
-    let config: &[&str] = &["mirror", "--to", "oci:out", "--config"];
+    let config: &[&str] = &["mirror", "--to", "oci:out", "--imageset-config"];
     let manifests: &[&str] = &["mirror", "--to", "oci:out"];
     let policy: &[&str] = &["copy", "localhost:1/x", "oci:out", "--signature-policy"];
     let keyless = ["--certificate-identity", "a", "--certificate-oidc-issuer", "b", "--trusted-root"];

@@ -8,6 +8,31 @@ use crate::support::{bundle_and_catalog, copy_bundle, run};
 /// The arguments, the exit status, and what the error says.
 const MISTAKES: &[(&[&str], i32, &str)] = &[
     (
+        &["push", "bundle", "example.com/gizmo-bundle:v1", "bundle"],
+        2,
+        "the directory comes first, and then the name of the image: `push bundle bundle example.com/gizmo-bundle:v1`",
+    ),
+    (
+        &["push", "catalog", "example.com/catalog:v1", "bundle"],
+        2,
+        "the directory comes first, and then the name of the image: `push catalog bundle example.com/catalog:v1`",
+    ),
+    (
+        &["push", "image", "program=/manager", "example.com/a:v1"],
+        2,
+        "expected SOURCE=TARGET after the name of the image, such as target/release/manager=/manager",
+    ),
+    // The options for registries are the same everywhere, but a cache transfers no layers at once.
+    (
+        &["registry", "serve", "--dir", "registry", "--parallel", "2"],
+        2,
+        "unexpected argument '--parallel' found",
+    ),
+    (&["run", "bundle", "bundle", "--client-key", "key.pem"], 2, "--client-cert <FILE>"),
+    (&["test", "upgrade", "bundle", "bundle", "--parallel", "0"], 2, "must be between 1 and 64"),
+    (&["diff", "bundle", "-"], 2, "a bundle cannot be read from standard input: pass a directory"),
+    (&["catalog", "diff", "-", "-"], 2, "only one of the catalogs can be read from standard input"),
+    (
         &["registry", "serve", "--dir", "registry", "--listen-anywhere"],
         2,
         "--listen-anywhere has no effect with loopback address `127.0.0.1:5000`: pass --address, such as 0.0.0.0:5000",

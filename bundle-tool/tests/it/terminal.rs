@@ -106,7 +106,7 @@ fn diffs_are_colored() {
     let csv = bundle.join("manifests/gizmo-operator.clusterserviceversion.yaml");
     let text = fs::read_to_string(&csv).unwrap();
     fs::write(&csv, text.replacen("minKubeVersion: 1.27.0", "minKubeVersion: v1.27.0", 1)).unwrap();
-    let fix = |color: &str| run(dir.path(), &["fix", "bundle", "--diff", "--color", color]).stdout;
+    let fix = |color: &str| run(dir.path(), &["fix", "bundle", "--check", "--color", color]).stdout;
     let colored = fix("always");
     for line in [
         "\u{1b}[1m--- bundle/manifests/gizmo-operator.clusterserviceversion.yaml\u{1b}[0m",

@@ -259,7 +259,7 @@ fn losses_are_reported_for_every_edge_of_a_channel() {
         "version": 1, "package": "gizmo-operator",
         "upgrades": [{
             "from": "gizmo-operator.v1.2.0", "to": "gizmo-operator.v1.3.0", "edge": "skipRange <1.3.0",
-            "verdict": "failed", "reason": null, "cleanup_error": null, "problem": null, "notes": [],
+            "verdict": "failed", "reason": null, "cleanupError": null, "problem": null, "notes": [],
             "samples": [{
                 "object": "Gizmo `sample`", "ready": true, "losses": ["`spec.size` was lost; its value was `3`"],
             }],

@@ -278,35 +278,36 @@ fn submission_is_validated_in_its_repository() {
     add("1.2.0");
     git(&["add", "-A"]);
     git(&["commit", "-qm", "two"]);
-    assert_eq!(findings(&["--base", "main"]), ["community-update-graph-missing"]);
+    assert_eq!(findings(&["--base-commit", "main"]), ["community-update-graph-missing"]);
     fs::write(operator.join("ci.yaml"), "updateGraph: semver\n").unwrap();
     fs::write(operator.join("1.1.0/metadata/notes.yaml"), "a: 1\n").unwrap();
     fs::write(root.join("README.md"), "# Catalog\n").unwrap();
     git(&["add", "-A"]);
     git(&["commit", "-qm", "three"]);
     let wanted = ["pull-request-foreign-file", "pull-request-bundle-modified", "community-ci-invalid"];
-    assert_eq!(findings(&["--base", "main"]), wanted);
+    assert_eq!(findings(&["--base-commit", "main"]), wanted);
     git(&["rm", "-qr", "operators/gizmo-operator/1.1.0"]);
     git(&["commit", "-qm", "four"]);
-    let found = findings(&["--base", "main"]);
+    let found = findings(&["--base-commit", "main"]);
     assert!(found.contains(&"pull-request-mixed".to_owned()), "{found:?}");
     assert!(found.contains(&"pull-request-bundle-deleted".to_owned()), "{found:?}");
     let path = operator.to_str().unwrap();
-    let error = stderr(&run(&["validate", path, "--base", "main"]).code(2));
-    assert!(error.contains("--base requires the suite `community`"), "{error}");
-    let error = stderr(&run(&["validate", path, "--base", "nowhere"]).code(2));
+    let error = stderr(&run(&["validate", path, "--base-commit", "main"]).code(2));
+    assert!(error.contains("--base-commit requires the suite `community`"), "{error}");
+    let error = stderr(&run(&["validate", path, "--base-commit", "nowhere"]).code(2));
     assert!(error.contains("unknown base `nowhere`: expected a branch or a commit"), "{error}");
-    let error =
-        stderr(&run(&["validate", "quay.io/a/b:v1", "--base", "main", "--suite", "community"]).code(2));
+    let error = stderr(
+        &run(&["validate", "quay.io/a/b:v1", "--base-commit", "main", "--suite", "community"]).code(2),
+    );
     assert!(
-        error.contains("--base requires a directory in a git repository, found `quay.io/a/b:v1`"),
+        error.contains("--base-commit requires a directory in a git repository, found `quay.io/a/b:v1`"),
         "{error}"
     );
     git(&["checkout", "-q", "--orphan", "other"]);
-    let error = stderr(&run(&["validate", path, "--base", "main", "--suite", "community"]).code(2));
+    let error = stderr(&run(&["validate", path, "--base-commit", "main", "--suite", "community"]).code(2));
     assert!(error.contains("has no commit to compare with `main`") && !error.contains("fatal"), "{error}");
     git(&["commit", "-qm", "five"]);
-    let error = stderr(&run(&["validate", path, "--base", "main"]).code(2));
+    let error = stderr(&run(&["validate", path, "--base-commit", "main"]).code(2));
     assert!(error.contains("`main` and HEAD have no common ancestor; in a shallow clone, run"), "{error}");
 }
 
@@ -337,8 +338,18 @@ fn foreign_repository_runs_no_program() {
     git(&["add", "-A"]);
     git(&["commit", "-qm", "two"]);
     let path = operator.join("1.2.0").to_str().unwrap().to_owned();
-    let validate =
-        || run(&["validate", &path, "--base", "refs/heads/main", "--suite", "community", "--output", "json"]);
+    let validate = || {
+        run(&[
+            "validate",
+            &path,
+            "--base-commit",
+            "refs/heads/main",
+            "--suite",
+            "community",
+            "--output",
+            "json",
+        ])
+    };
 
     let marker = dir.path().join("marker");
     let program = format!("touch '{}'; false", marker.display());
@@ -560,8 +571,8 @@ fn invalid_base_is_reported_before_fixes_are_written() {
     git(dir.path(), &["commit", "--quiet", "--message", "first"]);
     let path = bundle.to_str().unwrap();
     for (arguments, message) in [
-        (&["--base", "nowhere", "--suite", "community"][..], "unknown base `nowhere`"),
-        (&["--base", "main"], "--base requires the suite `community`"),
+        (&["--base-commit", "nowhere", "--suite", "community"][..], "unknown base `nowhere`"),
+        (&["--base-commit", "main"], "--base-commit requires the suite `community`"),
     ] {
         let error = stderr(&run(&[&["validate", path, "--fix"], arguments].concat()).code(2));
         assert!(error.contains(message), "{error}");
@@ -576,13 +587,13 @@ fn base_requires_a_git_repository() {
     let path = directory.to_str().unwrap();
     let error = Command::cargo_bin("bundle-tool")
         .unwrap()
-        .args(["validate", path, "--base", "main", "--suite", "community"])
+        .args(["validate", path, "--base-commit", "main", "--suite", "community"])
         // Nothing above the directory counts.
         .env("GIT_CEILING_DIRECTORIES", dir.path())
         .assert()
         .code(2);
     let expected = format!(
-        "error: {path} is not in a git repository, which --base requires: run the command in a clone of the catalog's repository\n"
+        "error: {path} is not in a git repository, which --base-commit requires: run the command in a clone of the catalog's repository\n"
     );
     assert_eq!(stderr(&error), expected);
 }

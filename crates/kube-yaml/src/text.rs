@@ -184,6 +184,20 @@ pub fn is_escaped(char: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Serializes a string that stands for an absent value if it is empty: then as `null`. For serde's `serialize_with`.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn null_if_empty<S: serde::Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    present(text).serialize(serializer)
+}
+
+/// Returns a string that stands for an absent value if it is empty.
+#[must_use]
+pub fn present(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 /// Writes a value as indented JSON with a final line break, in which every character that [`printable`] escapes is escaped, too:
 /// a JSON document is the same value, and can be shown by a terminal.
 ///

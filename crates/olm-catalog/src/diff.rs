@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::upgrade::{Olm, Upgrades};
 use super::validate::{Channel, Entry, PackageGraph, Packages, heads};
+use kube_yaml::text::null_if_empty;
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -13,10 +14,13 @@ pub struct Difference {
     /// What happened.
     pub kind: Kind,
     /// What it happened to: `channel stable`, `bundle gizmo.v1.0.0`; the package itself if empty.
+    #[serde(serialize_with = "null_if_empty")]
     pub subject: String,
     /// The value before; empty where there is none.
+    #[serde(serialize_with = "null_if_empty")]
     pub old: String,
-    /// The value after.
+    /// The value after; empty where there is none.
+    #[serde(serialize_with = "null_if_empty")]
     pub new: String,
 }
 

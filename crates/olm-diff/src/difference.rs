@@ -6,6 +6,7 @@ use super::bundle::{Lists, Permission};
 use super::crd::Change;
 use super::immutable::ImmutableChange;
 use super::objects::Objects;
+use kube_yaml::text::null_if_empty;
 
 /// What changes between two versions.
 #[derive(Debug, Clone, Serialize)]
@@ -15,8 +16,10 @@ pub struct Difference {
     /// The version of this format: 1.
     pub version: u32,
     /// The old CSV's name.
+    #[serde(serialize_with = "null_if_empty")]
     pub old: String,
     /// The new CSV's name.
+    #[serde(serialize_with = "null_if_empty")]
     pub new: String,
     /// CRDs that both bundles have and that differ in something that can break, sorted by name.
     pub crds: Vec<CrdDifference>,

@@ -74,7 +74,7 @@ catalog_rules! {
         source: Source::file(Project::OperatorRegistry, "alpha/declcfg/load.go").since("1.17"),
     }
     BUNDLE_OBJECT_OBSOLETE: Warning "bundle-object-obsolete" {
-        what: "A catalog for OpenShift 4.17 or later contains `olm.bundle.object` properties, which its pipeline rejects; OLM and opm accept them. The rule applies to catalogs in `catalogs/vX.Y` of a catalog repository, and with --openshift-version.",
+        what: "A catalog for OpenShift 4.17 or later contains `olm.bundle.object` properties, which its pipeline rejects; OLM and opm accept them. The rule applies to catalogs in `catalogs/vX.Y` of a catalog repository, and with --openshift.",
         impact: Impact::Specific("The pipeline of catalogs for OpenShift 4.17 and later rejects the catalog; OLM and opm accept it."),
         help: "run `bundle-tool catalog migrate` to replace them with `olm.csv.metadata`",
         source: Source::file(Project::OperatorPipelines, "operatorcert/static_tests/common/operator_catalogs.py"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use kube_yaml::text::null_if_empty;
 use olm_model::Bundle;
 use olm_model::catalog;
 use olm_model::kubernetes::{self, Minor, Versions};
@@ -17,8 +18,10 @@ use super::{Selection, package, shared, validate_without_versions};
 #[derive(Debug, Clone, Serialize)]
 pub struct Support {
     /// The package; empty if it is not known.
+    #[serde(serialize_with = "null_if_empty")]
     pub package: String,
-    /// The name of the CSV or of the bundle in a catalog.
+    /// The name of the CSV or of the bundle in a catalog; empty if it is not known.
+    #[serde(serialize_with = "null_if_empty")]
     pub name: String,
     /// Whether the rows show only what the bundle declares, because the catalog does not contain its manifests.
     #[serde(rename = "declaredOnly")]

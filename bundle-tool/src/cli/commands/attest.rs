@@ -19,6 +19,12 @@ use olm_model::disk::file;
 pub(crate) const MAX_SIGNED: u64 = 64 << 20;
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Describe what a release contains
+  bundle-tool attest sbom --name gizmo-operator-1.2.0 >gizmo-operator.spdx.json
+
+  # Sign the files of a release
+  bundle-tool attest sign --key cosign.key gizmo-operator.tar.gz")]
 pub(crate) struct Attest {
     #[command(subcommand)]
     what: What,

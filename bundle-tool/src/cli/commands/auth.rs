@@ -12,6 +12,9 @@ use crate::cli::format::{Format, OutputOption};
 use kube_yaml::text::write_json;
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Show which credentials an image gets, and from where
+  bundle-tool auth explain quay.io/example/operator-bundle:v1.0.0")]
 pub(crate) struct Auth {
     #[command(subcommand)]
     command: Command,
@@ -68,6 +71,7 @@ impl Auth {
                 })
                 .collect();
             let document = json!({
+                "version": 1,
                 "registry": image.registry(),
                 "repository": image.repository(),
                 "anonymous": is_anonymous,

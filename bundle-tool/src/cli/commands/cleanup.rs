@@ -4,14 +4,17 @@ use std::io::{self, Write};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use serde_json::json;
 
 use crate::cli::cluster::{Connection, Printer, print_problem};
 use crate::cli::exit::Exit;
+use crate::cli::format::{Format, OutputOption};
 use crate::cli::runtime::runtime;
 use crate::cli::time_limit::TimeLimit;
 use crate::terminal::{ERROR, stderr};
+use kube_yaml::text::write_json;
 use olm_cluster::cleanup;
-use olm_cluster::cleanup::{Failure, Options};
+use olm_cluster::cleanup::{Failure, Item, Options, Plan};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -30,9 +33,11 @@ pub(crate) struct Cleanup {
     /// Delete the `OperatorGroup`, if `run bundle` created it and no other subscription needs it
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     delete_operator_groups: bool,
-    /// Time limit for all network access, such as 90s or 1h
+    /// Time limit for all network access, including waiting for the cluster, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = TimeLimit::parser("--timeout"))]
     timeout: TimeLimit,
+    #[command(flatten)]
+    format: OutputOption<Format>,
     #[command(flatten)]
     connection: Connection,
 }
@@ -75,12 +80,37 @@ impl Cleanup {
             }
             Err(failure) => return Err(failure.into()),
         }
+        self.print(&plan, &namespace)?;
+        Ok(Exit::Success)
+    }
+
+    /// Prints what was deleted.
+    fn print(&self, plan: &Plan, namespace: &str) -> Result<()> {
         let mut out = io::stdout().lock();
-        writeln!(out, "{} was removed from namespace {namespace}", self.package)?;
-        for name in &plan.kept {
-            writeln!(out, "kept CRD {name} and its objects")?;
+        match self.format.output {
+            Format::Text => {
+                writeln!(out, "{} was removed from namespace {namespace}", self.package)?;
+                for name in &plan.kept {
+                    writeln!(out, "kept CRD {name} and its objects")?;
+                }
+            }
+            Format::Json => {
+                let item = |item: &Item| {
+                    let namespace = Some(&item.namespace).filter(|name| !name.is_empty());
+                    json!({ "kind": item.kind.kind, "namespace": namespace, "name": item.name })
+                };
+                let deleted = [&plan.first, &plan.crds, &plan.rest].into_iter().flatten();
+                let document = json!({
+                    "version": 1,
+                    "package": self.package,
+                    "namespace": namespace,
+                    "deleted": deleted.map(item).collect::<Vec<_>>(),
+                    "keptCrds": plan.kept,
+                });
+                write_json(&document, &mut out)?;
+            }
         }
         out.flush()?;
-        Ok(Exit::Success)
+        Ok(())
     }
 }

@@ -6,10 +6,13 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use serde_json::json;
 
 use crate::cli::exit::Exit;
+use crate::cli::format::{Format, OutputOption};
 use crate::cli::report::terminal_width;
 use crate::terminal::{has_color, stdout};
+use kube_yaml::text::write_json;
 use markdown::render;
 use olm_model::report;
 
@@ -19,6 +22,8 @@ pub(crate) struct Explain {
     /// Names of rules, as shown in brackets in findings
     #[arg(required = true, value_name = "RULE")]
     rules: Vec<String>,
+    #[command(flatten)]
+    format: OutputOption<Format>,
 }
 
 /// The number of columns of a terminal that does not tell it.
@@ -34,12 +39,18 @@ Examples:
 
 impl Explain {
     pub(crate) fn run(self) -> Result<Exit> {
-        let mut texts = Vec::new();
+        let mut rules = Vec::new();
         for id in &self.rules {
             let Some(rule) = olm_rules::find(id) else { bail!(olm_rules::unknown_rule(id)) };
-            texts.push(report::rules::page(&rule.documentation()));
+            rules.push(rule.documentation());
         }
-        let mut text = texts.join("\n");
+        if self.format.output == Format::Json {
+            let mut out = io::BufWriter::new(io::stdout().lock());
+            write_json(&json!({ "version": 1, "rules": rules }), &mut out)?;
+            out.flush()?;
+            return Ok(Exit::Success);
+        }
+        let mut text = rules.iter().map(report::rules::page).collect::<Vec<_>>().join("\n");
         // A file or another program gets Markdown.
         if io::stdout().is_terminal() || has_color(&io::stdout()) {
             text = render(&text, terminal_width(&io::stdout()).unwrap_or(WIDTH));

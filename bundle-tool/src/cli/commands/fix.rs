@@ -1,21 +1,25 @@
 //! `bundle-tool fix`: fixes findings in the files of bundles and catalogs.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use atomic_files::{DirectoryLock, Pending, Tree};
 use clap::Args;
+use serde_json::{Value as Json, json};
 
 use super::catalog::fix_catalog;
-use super::catalog::validate::OpenshiftOption;
 use crate::cli::bundles;
 use crate::cli::exit::Exit;
 use crate::cli::fix_outcome::{Done, FixMode, FixOutcome};
 use crate::cli::fixpoint::{self, FixTarget};
+use crate::cli::format::{Format as OutputFormat, OutputOption};
 use crate::cli::images::Location;
 use crate::cli::lock::lock;
+use crate::cli::openshift::OpenshiftOption;
 use crate::cli::settings::{RuleArgs, Selections};
+use kube_yaml::text::write_json;
 use olm_model::disk::format;
 use olm_model::disk::format::Format;
 use olm_model::disk::overlay::Overlay;
@@ -32,13 +36,13 @@ pub(crate) struct Fix {
     /// Bundle directories (with manifests/ and metadata/) or catalog directories
     #[arg(required = true, value_name = "DIRECTORY")]
     directories: Vec<String>,
-    /// Print the changes as a diff instead of writing files
+    /// Write nothing, print the changes as a diff, and exit with 1 if there are any
     #[arg(long)]
-    diff: bool,
+    check: bool,
+    #[command(flatten)]
+    format: OutputOption<OutputFormat>,
     #[command(flatten)]
     options: FixOptions,
-    #[command(flatten)]
-    openshift: OpenshiftOption,
     #[command(flatten)]
     choice: RuleArgs,
 }
@@ -57,7 +61,7 @@ Examples:
   bundle-tool fix ./bundle
 
   # Show what would change, including fixes that require review
-  bundle-tool fix ./bundle --unsafe-fixes --diff
+  bundle-tool fix ./bundle --unsafe-fixes --check
 
   # Apply the safe fixes to a file-based catalog
   bundle-tool fix ./catalog
@@ -68,18 +72,44 @@ Examples:
 impl Fix {
     pub(crate) fn run(self) -> Result<Exit> {
         let selections = self.choice.selections()?;
-        let mode = if self.diff { FixMode::Preview } else { FixMode::Write };
+        let openshift = self.choice.openshift()?;
+        let mode = if self.check { FixMode::Preview } else { FixMode::Write };
+        let mut entries = Vec::new();
+        let exit = self.apply_all(&selections, openshift, mode, &mut entries);
+        // What was written before an error is reported, too.
+        if self.format.output == OutputFormat::Json && (exit.is_ok() || !entries.is_empty()) {
+            let document = json!({ "version": 1, "written": !self.check, "directories": entries });
+            let mut out = io::BufWriter::new(io::stdout().lock());
+            write_json(&document, &mut out)?;
+            out.flush()?;
+        }
+        exit
+    }
+
+    /// Fixes all directories; `entries` are those of the JSON document.
+    fn apply_all(
+        &self,
+        selections: &Selections,
+        openshift: OpenshiftOption,
+        mode: FixMode,
+        entries: &mut Vec<Json>,
+    ) -> Result<Exit> {
         let (mut changed, mut is_complete) = (false, true);
         for directory in &self.directories {
-            let fixed = self.options.apply(directory, &selections, self.openshift, mode)?;
-            if self.diff {
-                fixed.print_diff(directory)?;
+            let fixed = self.options.apply(directory, selections, openshift, mode)?;
+            match self.format.output {
+                OutputFormat::Text => {
+                    if self.check {
+                        fixed.print_diff(directory)?;
+                    }
+                    fixed.print_summary(directory, self.check)?;
+                }
+                OutputFormat::Json => entries.push(fixed.to_json(directory)),
             }
             changed |= !fixed.files.is_empty();
             is_complete &= !fixed.is_incomplete;
-            fixed.print_summary(directory, self.diff)?;
         }
-        Ok(if self.diff && changed || !is_complete { Exit::Findings } else { Exit::Success })
+        Ok(if self.check && changed || !is_complete { Exit::Findings } else { Exit::Success })
     }
 }
 

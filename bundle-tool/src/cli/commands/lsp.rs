@@ -9,7 +9,6 @@ use anyhow::Result;
 use clap::Args;
 
 use super::catalog::load::decoded;
-use super::catalog::validate::OpenshiftOption;
 use crate::cli::bundles;
 use crate::cli::error_help::with_help;
 use crate::cli::exit::Exit;
@@ -96,7 +95,7 @@ fn catalog(choice: &RuleArgs, path: &Path, overlay: &Overlay) -> Result<Validate
     let selection = selection(choice, path)?;
     let sources = disk::catalog::sources_with(path, overlay);
     let directory = Directory::open(path);
-    let openshift = OpenshiftOption::default().for_catalog(path);
+    let openshift = choice.openshift().map_err(|error| failed(&error))?.for_catalog(path);
     let report = sources
         .and_then(|sources| Ok(olm_catalog::validate::report("", decoded(sources)?, openshift, &selection)));
     let mut report = report.map_err(|error| failed(&error.into()))?;

@@ -13,24 +13,24 @@ use crate::cli::{pages, reference};
 #[command(after_long_help = "\
 Examples:
   # Install the manual pages for the current user
-  bundle-tool man ~/.local/share/man/man1
+  bundle-tool man --output-dir ~/.local/share/man/man1
   man bundle-tool-validate
 
   # Write the command reference as Markdown
-  bundle-tool man --markdown docs/reference")]
+  bundle-tool man --markdown --output-dir docs/reference")]
 pub(crate) struct Man {
     /// Write Markdown instead: a page for each command, and pages about exit codes, environment variables and
     /// bundle-tool.toml
     #[arg(long)]
     markdown: bool,
     /// Directory to write to; it is created if it does not exist
-    #[arg(value_name = "DIR")]
-    directory: PathBuf,
+    #[arg(long, value_name = "DIR")]
+    output_dir: PathBuf,
 }
 
 impl Man {
     pub(crate) fn run(self, mut command: Command) -> Result<Exit> {
-        let directory = &self.directory;
+        let directory = &self.output_dir;
         if directory.exists() && !directory.is_dir() {
             bail!("{} is not a directory: pass a directory for the manual pages", directory.display());
         }

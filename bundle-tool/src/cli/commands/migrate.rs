@@ -51,8 +51,8 @@ const MAX_CHANNELS: usize = 10;
   bundle-tool olm migrate quay.io/example/catalog:latest \\
     --package gizmo-operator --output yaml")]
 pub(crate) struct Migrate {
-    /// Name of an installed package, or a bundle or catalog (directory, file, `oci:DIR`, `oci-archive:FILE` or image
-    /// name)
+    /// Name of an installed package, or a bundle or catalog (directory, file, `oci:DIR`, `oci-archive:FILE`, image
+    /// name, or `-` for standard input)
     #[arg(value_name = "PACKAGE|REF")]
     target: String,
     /// Package of the catalog to plan for [default: all]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::migrate::Migrate;
@@ -27,6 +28,15 @@ const MAX_MANIFESTS: u64 = 16 << 20;
 const RELEASES: &str = "https://github.com/operator-framework/operator-lifecycle-manager/releases";
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Show the version and the components of OLM
+  bundle-tool olm status
+
+  # Install a release from its two files
+  bundle-tool olm install --manifests crds.yaml --manifests olm.yaml
+
+  # Plan the move of an operator to OLM v1
+  bundle-tool olm migrate gizmo-operator --namespace gizmos")]
 pub(crate) struct Olm {
     #[command(subcommand)]
     command: Command,
@@ -65,6 +75,8 @@ impl Olm {
 /// <https://github.com/operator-framework/operator-lifecycle-manager/releases>. Long flags with a single dash in the
 /// manifests (`-namespace`) get two dashes, because OLM's programs reject them otherwise. Running the command again
 /// continues, upgrades or repairs an installation.
+///
+/// Exit status: 0 if OLM is installed and runs, 2 on an error.
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
@@ -87,7 +99,7 @@ struct Install {
     /// Omit the catalogs of the manifests
     #[arg(long)]
     no_catalogs: bool,
-    /// Time limit for all network access, such as 90s or 1h
+    /// Time limit for all network access, including waiting for the cluster, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = TimeLimit::parser("--timeout"))]
     timeout: TimeLimit,
     #[command(flatten)]
@@ -119,6 +131,8 @@ struct ShowStatus {
 ///
 /// Operators that OLM has installed keep running without it, but their subscriptions and CSVs are deleted: if there are
 /// any, the command fails unless you pass --force.
+///
+/// Exit status: 0 if OLM was removed, 2 if it is not installed, is still used, or was not removed completely.
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
@@ -128,7 +142,7 @@ struct Uninstall {
     /// Remove OLM even if it has installed operators
     #[arg(long)]
     force: bool,
-    /// Time limit for all network access, such as 90s or 1h
+    /// Time limit for all network access, including waiting for the cluster, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = TimeLimit::parser("--timeout"))]
     timeout: TimeLimit,
     #[command(flatten)]
@@ -208,13 +222,19 @@ impl ShowStatus {
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
             Format::Text => write_text(&status, &mut out)?,
-            Format::Json => {
-                write_json(&status, &mut out)?;
-            }
+            Format::Json => write_json(&Document { version: 1, status: &status }, &mut out)?,
         }
         out.flush()?;
         Ok(if status.is_ready() { Exit::Success } else { Exit::Findings })
     }
+}
+
+/// The JSON document about OLM.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    #[serde(flatten)]
+    status: &'a Status,
 }
 
 /// Returns the state of OLM. It is not known if something could not be read: that would count as missing.

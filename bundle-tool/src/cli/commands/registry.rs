@@ -5,17 +5,26 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap::{Args, Subcommand};
+use clap::{Arg, Args, Subcommand};
+use serde_json::json;
 
 use crate::cli::exit::Exit;
-use crate::cli::images::{RegistryArgs, RegistryConnection};
+use crate::cli::format::{Format, OutputOption};
+use crate::cli::images::{RegistryArgs, RegistryClient};
 use crate::cli::runtime::runtime;
 use crate::cli::signals::Signals;
 use crate::cli::time_limit::TimeLimit;
+use kube_yaml::text::write_json;
 use oci_images::registry::Resolver;
 use oci_images::registry::server::{Certificate, Garbage, Options, Server, Upstream, collect_garbage};
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Serve a registry on loopback
+  bundle-tool registry serve --dir /var/tmp/registry
+
+  # Remove what no tag of it needs
+  bundle-tool registry gc --dir /var/tmp/registry --untagged")]
 pub(crate) struct Registry {
     #[command(subcommand)]
     command: Command,
@@ -49,6 +58,8 @@ struct Gc {
     /// Print what would be removed, and remove nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    format: OutputOption<Format>,
 }
 
 /// Serve a registry that stores images in a directory
@@ -60,10 +71,10 @@ struct Gc {
 ///
 /// With --proxy, it is a pull-through cache of an upstream registry: it fetches and keeps what clients request, and serves what
 /// it has when the upstream registry is unreachable. It reads the upstream registry with the credentials of the user who runs
-/// it, so its clients can read whatever that user can. The registry options apply to the upstream registry; --parallel has
-/// no effect.
+/// it, so its clients can read whatever that user can.
 #[derive(Debug, Args)]
-#[command(mut_group("RegistryConnection", |group| group.requires("proxy")))]
+#[command(mut_group("RegistryClient", |group| group.requires("proxy")))]
+#[command(mut_args(of_upstream))]
 #[command(after_long_help = "\
 Examples:
   # Serve a registry on loopback
@@ -111,10 +122,21 @@ struct Serve {
     #[arg(long, value_name = "FILE")]
     htpasswd: Option<PathBuf>,
     #[command(flatten)]
-    registries: RegistryConnection,
+    registries: RegistryClient,
     /// Time limit for fetching from --proxy, per client request, such as 90s or 1h
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = TimeLimit::parser("--fetch-timeout"), requires = "proxy", help_heading = "Registry options")]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = TimeLimit::parser("--fetch-timeout"), requires = "proxy", help_heading = UPSTREAM)]
     fetch_timeout: TimeLimit,
+}
+
+/// The heading of the options that apply to the registry of --proxy.
+const UPSTREAM: &str = "Upstream registry options";
+
+/// Returns an option, below [`UPSTREAM`] if it is about how registries are reached.
+fn of_upstream(argument: Arg) -> Arg {
+    match argument.get_help_heading() {
+        Some("Registry options") => argument.help_heading(UPSTREAM),
+        _ => argument,
+    }
 }
 
 impl Registry {
@@ -128,11 +150,21 @@ impl Registry {
 
 impl Gc {
     fn run(self) -> Result<Exit> {
-        let Self { dir, untagged, dry_run } = self;
+        let Self { dir, untagged, dry_run, format } = self;
         let Garbage { manifests, contents, bytes, .. } = collect_garbage(&dir, untagged, dry_run)?;
-        let verb = if dry_run { "would remove" } else { "removed" };
         let mut out = io::stdout().lock();
-        writeln!(out, "{verb} {manifests} untagged manifests and {contents} blobs ({bytes} bytes)")?;
+        match format.output {
+            Format::Text => {
+                let verb = if dry_run { "would remove" } else { "removed" };
+                writeln!(out, "{verb} {manifests} untagged manifests and {contents} blobs ({bytes} bytes)")?;
+            }
+            Format::Json => {
+                let document = json!({
+                    "version": 1, "dryRun": dry_run, "manifests": manifests, "blobs": contents, "bytes": bytes,
+                });
+                write_json(&document, &mut out)?;
+            }
+        }
         out.flush()?;
         Ok(Exit::Success)
     }
@@ -165,7 +197,7 @@ impl Serve {
         options.read_only = read_only;
         options.upstream = proxy.map(|registry| Upstream {
             registry,
-            options: RegistryArgs::new(registries, fetch_timeout).options(),
+            options: RegistryArgs::new(registries.into(), fetch_timeout).options(),
             resolver: Resolver::from_env(),
         });
         options.certificate =

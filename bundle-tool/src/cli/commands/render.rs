@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use rayon::prelude::*;
 
+use super::catalog::load;
 use crate::cli::exit::Exit;
 use crate::cli::format::{Formats, OutputOption};
 use crate::cli::images::{Location, RegistryArgs, catalog_image, image_name};
@@ -25,7 +26,7 @@ use olm_model::read::catalog::Limits;
 pub(crate) struct Render {
     #[command(subcommand)]
     command: Option<RenderCommand>,
-    /// Bundles or catalogs: directories, `oci:DIR`, `oci-archive:FILE` or image names
+    /// Bundles or catalogs: directories, `oci:DIR`, `oci-archive:FILE`, image names, or `-` for a catalog on standard input
     #[arg(required = true, value_name = "REF")]
     references: Vec<String>,
     /// Image reference to record for the bundle (single REF only). The bundle is then rendered with olm.csv.metadata
@@ -141,6 +142,9 @@ pub(crate) fn read(
     registries: &RegistryArgs,
     runtime: &SharedRuntime,
 ) -> Result<Catalog> {
+    if reference == "-" {
+        return Ok(reader::blobs(load::sources(reference, registries)?, Limits::default())?);
+    }
     let Some(location) = Location::of_image(reference)? else {
         return read_directory(Path::new(reference), image, rendering, invalid);
     };

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use serde_json::json;
 
 use crate::cli::exit::Exit;
 use crate::cli::format::{Formats, OutputOption};
 use crate::cli::pages;
 use crate::cli::suites::SuiteName;
+use kube_yaml::text::write_json;
 use olm_model::report::rules::{GENERATED, RuleText, reference, table};
 
 #[derive(Debug, Args)]
@@ -35,13 +37,13 @@ Examples:
 
   # Print the names of all rules that report errors
   bundle-tool rules --output json |
-    jq -r '.[] | select(.severity == \"error\").id'";
+    jq -r '.rules[] | select(.severity == \"error\").id'";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
     /// A table of names, severities and suites
     Text,
-    /// One JSON list with the rules' documentation
+    /// One JSON document with the rules' documentation
     Json,
 }
 
@@ -61,11 +63,12 @@ impl Rules {
             pages::write(directory, reference(&rules), GENERATED)?;
             return Ok(Exit::Success);
         }
-        let text = match self.format.output {
-            Output::Text => table(&rules),
-            Output::Json => serde_json::to_string_pretty(&rules)? + "\n",
-        };
-        io::stdout().lock().write_all(text.as_bytes())?;
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        match self.format.output {
+            Output::Text => out.write_all(table(&rules).as_bytes())?,
+            Output::Json => write_json(&json!({ "version": 1, "rules": rules }), &mut out)?,
+        }
+        out.flush()?;
         Ok(Exit::Success)
     }
 }

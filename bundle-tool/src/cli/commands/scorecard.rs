@@ -48,8 +48,8 @@ pub(crate) struct Scorecard {
     /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image
     #[arg(value_name = "REF")]
     reference: String,
-    /// Configuration file [default: tests/scorecard/config.yaml in the bundle]
-    #[arg(long, short, value_name = "FILE")]
+    /// Configuration of the scorecard [default: tests/scorecard/config.yaml in the bundle]
+    #[arg(long = "scorecard-config", short, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Label selector of the tests to run, such as suite=olm
     #[arg(long, short = 'l', value_name = "SELECTOR", default_value = "", hide_default_value = true)]
@@ -93,8 +93,8 @@ struct ScorecardPodArgs {
     #[arg(long, short, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     wait_time: Duration,
     /// Keep the pods and what they mount
-    #[arg(long, short = 'x')]
-    skip_cleanup: bool,
+    #[arg(long, short = 'x', visible_alias = "skip-cleanup")]
+    no_cleanup: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -171,7 +171,7 @@ impl Scorecard {
             tests = all(&run, config, bundle, &self.pods.test_output) => tests,
             () = interrupted() => Err(anyhow!("the scorecard was interrupted")),
         };
-        if !self.pods.skip_cleanup {
+        if !self.pods.no_cleanup {
             for left in run.clean_up().await {
                 writeln!(stderr(), "{WARNING} {}", printable(&left))?;
             }

@@ -13,16 +13,17 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
-use super::catalog::validate::{OpenshiftOption, validate as validate_catalog};
+use super::catalog::validate::validate as validate_catalog;
 use super::fix::FixOptions;
 use crate::cli::bundles::{self, ValidateInput};
 use crate::cli::error_help::with_help;
 use crate::cli::exit::{Exit, is_broken_pipe, print_error};
 use crate::cli::fix_outcome::FixMode;
 use crate::cli::images::{Location, RegistryArgs};
+use crate::cli::openshift::OpenshiftOption;
 use crate::cli::report::{ReportOptions, Run};
 use crate::cli::runtime::SharedRuntime;
-use crate::cli::selection::list_optional;
+use crate::cli::selection::{list_optional, list_optional_json};
 use crate::cli::settings::{RuleArgs, Selections};
 use crate::terminal::{messages, shows_progress};
 use olm_model::Bundle;
@@ -48,7 +49,7 @@ pub(crate) struct Validate {
     /// Base branch or commit of a pull request: also validate what the pull request changes in a catalog repository, with the
     /// suite `community`
     #[arg(long, value_name = "COMMIT")]
-    base: Option<String>,
+    base_commit: Option<String>,
     /// Apply safe fixes before validating; each REF must be the directory of a bundle or a catalog
     #[arg(long)]
     fix: bool,
@@ -58,7 +59,7 @@ pub(crate) struct Validate {
     #[arg(long, conflicts_with = "list_optional")]
     online: bool,
     /// Validate again whenever a file of a REF or its settings changes, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["list_optional", "base", "fix", "online", "output_file"])]
+    #[arg(long, conflicts_with_all = ["list_optional", "base_commit", "fix", "online", "output_file"])]
     watch: bool,
     #[command(flatten)]
     choice: RuleArgs,
@@ -82,7 +83,7 @@ Examples:
 
   # Validate a submission, and what its pull request changes in the repository
   bundle-tool validate operators/gizmo-operator/1.2.0 \\
-    --profile community --base origin/main
+    --profile community --base-commit origin/main
 
   # Also check in the registries that the images exist for all platforms
   bundle-tool validate ./bundle --online --suite disconnected,multiarch
@@ -141,7 +142,7 @@ impl Found {
 
 impl Validate {
     pub(crate) fn run(mut self) -> Result<Exit> {
-        if self.references.is_empty() && self.base.is_none() && !self.list_optional {
+        if self.references.is_empty() && self.base_commit.is_none() && !self.list_optional {
             if !Path::new(DEFAULT_REFERENCE).exists() {
                 bail!(
                     "no directory `{DEFAULT_REFERENCE}` here: pass the path or the image name of a bundle or a catalog"
@@ -150,7 +151,7 @@ impl Validate {
             self.references.push(DEFAULT_REFERENCE.to_owned());
         }
         if self.list_optional {
-            io::stdout().lock().write_all(list_optional().as_bytes())?;
+            self.report.print_list("--list-optional", &list_optional(), &list_optional_json())?;
             return Ok(Exit::Success);
         }
         self.report.check(&self.references)?;
@@ -216,7 +217,7 @@ impl Validate {
 
     fn validate_once(&self, selections: Selections) -> Result<Exit> {
         // Before --fix writes.
-        let pull_request = match &self.base {
+        let pull_request = match &self.base_commit {
             Some(base) => Some(self.pull_request(base, &selections)?),
             None => None,
         };
@@ -224,12 +225,8 @@ impl Validate {
         let mut targets = Vec::new();
         for reference in &self.references {
             if self.fix {
-                match self.fix_options.apply(
-                    reference,
-                    &selections,
-                    OpenshiftOption::default(),
-                    FixMode::Write,
-                ) {
+                match self.fix_options.apply(reference, &selections, self.choice.openshift()?, FixMode::Write)
+                {
                     Ok(fixed) => fixed.print_summary(reference, false)?,
                     Err(error) => {
                         failed(reference, &error, &mut unreadable)?;
@@ -300,7 +297,7 @@ impl Validate {
         let selection = selections.for_directory(Some(directory))?;
         if !selection.suites.contains(&Suite::Community) {
             bail!(
-                "--base requires the suite `community`, which has the rules for pull requests: pass --profile community"
+                "--base-commit requires the suite `community`, which has the rules for pull requests: pass --profile community"
             );
         }
         Ok(olm_rules::validate_pull_request("pull request", &request, &selection))
@@ -315,8 +312,14 @@ impl Validate {
         style: Option<Style>,
     ) -> Result<Found> {
         let fill_images = |bundle: &mut Bundle| lookup.map_or(Ok(()), |lookup| lookup.fill(bundle, runtime));
+        let openshift = self.choice.openshift()?;
+        // The catalogs of a repository are for the versions in their paths.
+        let is_reference = |path: &Path| self.references.iter().any(|reference| Path::new(reference) == path);
         let catalog = |name: &str, root: Option<&Path>, sources| {
-            let openshift = root.and_then(|path| OpenshiftOption::default().for_catalog(path));
+            let openshift = match root {
+                Some(path) if !is_reference(path) => OpenshiftOption::default().for_catalog(path),
+                root => openshift.for_catalog(root.unwrap_or(Path::new("-"))),
+            };
             let selection = selections.for_directory(root)?;
             let report = validate_catalog(name, root, sources, openshift, &selection)
                 .with_context(|| format!("failed to read {name}"))?;

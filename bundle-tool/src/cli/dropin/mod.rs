@@ -77,28 +77,61 @@ pub(crate) fn run_as_called() -> Option<ExitCode> {
     Some(tool.run(std::env::args_os().skip(1).collect()))
 }
 
-/// Returns what a command line of operator-sdk or opm is in this program, if its first word is a command of one of them.
+/// Returns what a command line of operator-sdk or opm is in this program, if its first words are a command of one of them.
 pub(crate) fn hint(words: &[&str]) -> Option<String> {
-    let tool = Tool::ALL
+    let (tool, path) = Tool::ALL
         .into_iter()
-        .find(|tool| words.first().is_some_and(|name| tool.root().find(name).is_some()))?;
+        .map(|tool| (tool, path_in(tool.root(), words)))
+        // The first one of those that know as many words, and accept an argument if there is one.
+        .rev()
+        .max_by_key(|(_, path)| {
+            (path.len(), path.last().is_some_and(|command| accepts(command, words.get(path.len()))))
+        })?;
+    let command = path.last()?;
+    let name = tool.name();
+    if command.action.is_none() {
+        // Another word would be a command that the tool does not have.
+        let names: Vec<&str> = path.iter().map(|command| command.name).collect();
+        let is_known = words.get(path.len()).is_none_or(|word| word.starts_with('-'));
+        return is_known.then(|| {
+            format!("`bundle-tool {name} {} --help` lists these commands of {name}", names.join(" "))
+        });
+    }
     let quoted = |word: &&str| Word {
         raw: (*word).to_owned(),
         text: (*word).to_owned(),
         is_own: true,
         has_variable: false,
     };
+    let line = words.join(" ");
     let words: Vec<Word> = words.iter().map(quoted).collect();
-    let name = tool.name();
     Some(match translate(tool, &words, &ProjectFacts::default(), false) {
         Translation::Native(line) => {
             format!("this command of {name} is `{}`", line.command_line("bundle-tool", &words))
         }
         Translation::Unsupported(reason) => format!("a command of {name}: {reason}"),
-        Translation::Adapter(_) | Translation::Invalid(_) => {
-            format!("`bundle-tool {name}` accepts the command lines of {name}")
+        Translation::Adapter(reason) => {
+            format!("`bundle-tool {name} {line}` runs this command of {name}; {reason}")
         }
+        Translation::Invalid(reason) => format!("a command of {name}, but {reason}"),
     })
+}
+
+/// Returns whether a command may have an argument, if the word after it is one.
+fn accepts(command: &Command, next: Option<&&str>) -> bool {
+    next.is_none_or(|word| word.starts_with('-')) || !command.arguments.is_empty()
+}
+
+/// Returns the commands that the first words of a command line name.
+fn path_in(root: &'static Command, words: &[&str]) -> Vec<&'static Command> {
+    let mut path = Vec::new();
+    let mut command = root;
+    for word in words {
+        let Some(found) = command.find(word) else { break };
+        path.push(found);
+        command = found;
+    }
+    path
 }
 
 /// A tool whose command line is accepted.

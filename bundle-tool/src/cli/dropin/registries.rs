@@ -2,8 +2,14 @@
 
 use super::UsageError;
 use super::cobra::Matches;
+use super::native::Becomes;
 use crate::cli::images::{Location, RegistryArgs};
 use oci_images::reference::is_loopback;
+
+/// What the flags for registries without TLS become: those of the tools apply to all registries, and to certificates, too.
+pub(crate) const INSECURE: Becomes = Becomes::Missing(
+    "use `--plain-http=HOST:PORT` or `--insecure-skip-tls-verify`, depending on the registry",
+);
 
 /// Returns how the registries of images are reached.
 ///

@@ -7,6 +7,7 @@ use crate::kinds;
 use crate::kinds::Kind;
 use crate::manifests::component_label;
 use crate::snapshot::{Snapshot, label, list, name_of, namespace_of, string, strings};
+use kube_yaml::text::null_if_empty;
 
 /// The label of the jobs and pods that unpack bundles.
 pub(crate) const UNPACK_LABEL: &str = "operatorframework.io/bundle-unpack-ref";
@@ -28,6 +29,7 @@ pub struct Diagnosis {
     /// What was observed: conditions and events.
     pub evidence: Vec<String>,
     /// What to do about it.
+    #[serde(serialize_with = "null_if_empty")]
     pub help: String,
     /// For how many seconds the problem may pass by itself.
     #[serde(skip)]

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::prepare::{CRDS, DEPLOYMENTS};
 use crate::kinds;
 use crate::snapshot::{Snapshot, condition, name_of, namespace_of, number, string};
+use kube_yaml::text::null_if_empty;
 
 /// A part of OLM.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -24,8 +25,10 @@ pub struct Status {
     /// Whether there is anything of OLM.
     pub installed: bool,
     /// The version, empty if it is not known.
+    #[serde(rename = "olmVersion", serialize_with = "null_if_empty")]
     pub version: String,
     /// The namespace of OLM's deployments and package server; empty if there are none.
+    #[serde(serialize_with = "null_if_empty")]
     pub namespace: String,
     /// The parts.
     pub components: Vec<Component>,

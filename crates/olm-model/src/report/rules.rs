@@ -14,6 +14,7 @@ use kube_yaml::text::sentence;
 
 /// The documentation of one rule.
 #[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RuleText {
     /// The rule's id.
     pub id: &'static str,

@@ -18,8 +18,9 @@ use crate::cli::images::{Location, RegistryArgs, image_name};
 use crate::cli::lock::lock;
 use crate::cli::report::print_errors;
 use crate::cli::runtime::SharedRuntime;
-use crate::terminal::{ERROR, stderr};
+use crate::terminal::{ERROR, messages, stderr};
 use kube_yaml::Path as FieldPath;
+use kube_yaml::text::printable;
 use olm_catalog::validate::{Blob, decode};
 use olm_catalog::{DefaultChannel, PackageBlob};
 use olm_model::Annotations;
@@ -164,8 +165,19 @@ impl Add {
             self.package(&store, package, &added, &described, &mut changes, &mut new)?;
         }
         let files = store.changed(&changes, &new)?;
-        let is_written = store.write(&mut lock, &self.catalog, files, self.no_validate)?;
-        Ok(if is_written { Exit::Success } else { Exit::Findings })
+        if !store.write(&mut lock, &self.catalog, files, self.no_validate)? {
+            return Ok(Exit::Findings);
+        }
+        for one in &added {
+            let (name, channels) = (printable(&one.blob.name), one.channels.join(", "));
+            writeln!(
+                messages(),
+                "added {name} to {} (channels: {})",
+                self.catalog.display(),
+                printable(&channels)
+            )?;
+        }
+        Ok(Exit::Success)
     }
 
     /// Reads the description and the icon for the only one of `packages`.

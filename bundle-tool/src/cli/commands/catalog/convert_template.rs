@@ -18,6 +18,10 @@ use olm_model::read::catalog as reader;
 use olm_model::read::catalog::{Limits, Source};
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Maintain a published catalog as a template from now on
+  bundle-tool catalog convert-template basic quay.io/example/catalog:latest \\
+    --output yaml > template.yaml")]
 pub(crate) struct ConvertTemplate {
     #[command(subcommand)]
     kind: Kind,

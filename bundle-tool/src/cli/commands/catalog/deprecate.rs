@@ -1,6 +1,7 @@
 //! `bundle-tool catalog deprecate`.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -11,7 +12,9 @@ use super::load;
 use super::store::{Change, Store};
 use crate::cli::exit::Exit;
 use crate::cli::lock::lock;
+use crate::terminal::messages;
 use kube_yaml::is_same_name;
+use kube_yaml::text::printable;
 use olm_catalog::validate::{Blob, resolve};
 
 /// Deprecate a package, channels or bundles of a file-based catalog
@@ -113,8 +116,25 @@ impl Deprecate {
             }
         }
         let files = store.changed(&changes, &new)?;
-        let is_written = store.write(&mut lock, &self.catalog, files, self.no_validate)?;
-        Ok(if is_written { Exit::Success } else { Exit::Findings })
+        if !store.write(&mut lock, &self.catalog, files, self.no_validate)? {
+            return Ok(Exit::Findings);
+        }
+        let verb = if self.undo { "removed the deprecation of" } else { "deprecated" };
+        writeln!(messages(), "{verb} {} in {}", self.subjects(), self.catalog.display())?;
+        Ok(Exit::Success)
+    }
+
+    /// Returns what is deprecated.
+    fn subjects(&self) -> String {
+        let package = printable(&self.package);
+        let channels = self.channel.iter().map(|name| format!("channel {}", printable(name)));
+        let bundles = self.bundle.iter().map(|name| format!("bundle {}", printable(name)));
+        let parts: Vec<String> = channels.chain(bundles).collect();
+        if parts.is_empty() {
+            format!("package {package}")
+        } else {
+            format!("{} of package {package}", parts.join(", "))
+        }
     }
 
     /// Changes the entries of an `olm.deprecations` blob; returns whether none is left.

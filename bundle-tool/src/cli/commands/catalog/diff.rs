@@ -2,14 +2,15 @@
 
 use std::io::{self, Write};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
+use serde_json::json;
 
 use super::load;
 use crate::cli::exit::Exit;
 use crate::cli::format::{Format, OutputOption};
 use crate::cli::images::RegistryArgs;
-use kube_yaml::text::printable;
+use kube_yaml::text::{printable, write_json};
 use olm_catalog::diff::{Difference, Kind, diff};
 use olm_catalog::validate::resolve;
 
@@ -29,7 +30,7 @@ use olm_catalog::validate::resolve;
   bundle-tool catalog diff quay.io/example/catalog:latest catalog \\
     --package my-operator --upgrades")]
 pub(crate) struct Diff {
-    /// Catalog before the change: a directory, a file, `oci:DIR`, `oci-archive:FILE` or an image name
+    /// Catalog before the change: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input
     #[arg(value_name = "OLD")]
     old: String,
     /// Catalog after the change
@@ -49,6 +50,9 @@ pub(crate) struct Diff {
 
 impl Diff {
     pub(crate) fn run(self) -> Result<Exit> {
+        if self.old == "-" && self.new == "-" {
+            bail!("only one of the catalogs can be read from standard input");
+        }
         let old = load::blobs(&self.old, &self.registries)?;
         let new = load::blobs(&self.new, &self.registries)?;
         let ((mut old, _), (mut new, _)) = (resolve(&old), resolve(&new));
@@ -58,9 +62,7 @@ impl Diff {
         match self.format.output {
             Format::Text => write_text(&differences, &mut out)?,
             Format::Json => {
-                let json = serde_json::json!({ "version": 1, "differences": differences });
-                serde_json::to_writer_pretty(&mut out, &json)?;
-                writeln!(out)?;
+                write_json(&json!({ "version": 1, "differences": differences }), &mut out)?;
             }
         }
         out.flush()?;

@@ -1,15 +1,18 @@
 //! `bundle-tool catalog explain-upgrade`.
 
 use std::io::{self, Write as _};
+use std::iter;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use serde_json::{Value as Json, json};
 
 use super::load;
 use crate::cli::exit::Exit;
+use crate::cli::format::{Format, OutputOption};
 use crate::cli::images::RegistryArgs;
-use kube_yaml::text::printable;
-use olm_catalog::upgrade::{Olm, Other, Reason, Upgrades};
+use kube_yaml::text::{printable, write_json};
+use olm_catalog::upgrade::{Olm, Other, Reason, Step, Upgrades};
 use olm_catalog::validate::{heads, resolve};
 use olm_model::version;
 
@@ -42,8 +45,10 @@ pub(crate) struct ExplainUpgrade {
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
     /// Installed bundle: its name or version
-    #[arg(long, value_name = "BUNDLE|VERSION", alias = "from")]
+    #[arg(long, value_name = "BUNDLE|VERSION")]
     installed: String,
+    #[command(flatten)]
+    format: OutputOption<Format>,
     #[command(flatten)]
     registries: RegistryArgs,
 }
@@ -69,57 +74,139 @@ impl ExplainUpgrade {
             }
         };
         let version_of = |name: &str| linked.bundles.get(name).and_then(|bundle| bundle.version.as_ref());
-        let mut out = io::stdout().lock();
-        let mut exit = Exit::Success;
         let head_names: Vec<&str> = heads(channel).iter().map(|head| head.name.as_str()).collect();
-        for (label, olm) in [("OLM v0", Olm::V0), ("OLM v1", Olm::V1)] {
+        let mut explained = Vec::new();
+        for (label, olm) in [("v0", Olm::V0), ("v1", Olm::V1)] {
             let upgrades = Upgrades::new(linked, channel, olm);
             let steps = upgrades.path(linked, from, installed.as_ref());
-            write!(out, "{label}: {}", printable(from))?;
-            for step in &steps {
-                write!(out, " → {} ({})", printable(&step.to), printable(&step.by.to_string()))?;
-            }
             let last = steps.last().map_or(from, |step| step.to.as_str());
-            if head_names.contains(&last) {
-                writeln!(
-                    out,
-                    ": {}",
-                    if steps.is_empty() {
-                        "is the head of the channel"
-                    } else {
-                        "reaches the head of the channel"
-                    }
-                )?;
+            let version = if steps.is_empty() { installed.as_ref() } else { version_of(last) };
+            let end = if head_names.contains(&last) {
+                End::Head
             } else {
-                exit = Exit::Findings;
-                let version = if steps.is_empty() { installed.as_ref() } else { version_of(last) };
                 match upgrades.next(last, version) {
                     // The path ends where a bundle would be installed again.
-                    Some(again) => writeln!(
-                        out,
-                        ": is upgraded to {} ({}) again: the upgrades never reach the head of the channel",
-                        printable(&again.to),
-                        printable(&again.by.to_string())
-                    )?,
-                    None if upgrades.is_kept(last, version) => {
-                        writeln!(out, ": stays installed")?;
-                    }
-                    None => {
-                        writeln!(out, ": no entry of channel {} replaces or skips it", printable(name))?;
-                    }
+                    Some(again) => End::Again(again),
+                    None if upgrades.is_kept(last, version) => End::Kept,
+                    None => End::NoEntry,
                 }
-            }
+            };
+            let mut others = Vec::new();
             let mut at = (from, installed.as_ref());
             for made in steps.iter().map(Some).chain([None]).take(MAX_EXPLAINED) {
-                for other in upgrades.others(at.0, at.1, MAX_EXPLAINED) {
-                    explain(at.0, &other, made.map(|step| step.to.as_str()), &mut out)?;
-                }
+                let to = made.map(|step| step.to.as_str());
+                let reasons = upgrades.others(at.0, at.1, MAX_EXPLAINED).into_iter().map(|other| {
+                    let reason = reason(&other, to);
+                    NotMade { from: at.0.to_owned(), step: other.step, reason }
+                });
+                others.extend(reasons);
                 let Some(step) = made else { break };
                 at = (step.to.as_str(), version_of(&step.to));
             }
+            explained.push(Explained { olm: label, steps, end, others });
+        }
+        let mut out = io::stdout().lock();
+        match self.format.output {
+            Format::Text => {
+                for one in &explained {
+                    one.write(from, name, &mut out)?;
+                }
+            }
+            Format::Json => {
+                let document = json!({
+                    "version": 1,
+                    "package": self.package,
+                    "channel": name,
+                    "installed": from,
+                    "upgrades": explained.iter().map(|one| one.to_json(from)).collect::<Vec<_>>(),
+                });
+                write_json(&document, &mut out)?;
+            }
         }
         out.flush()?;
-        Ok(exit)
+        let is_complete = explained.iter().all(|one| one.end == End::Head);
+        Ok(if is_complete { Exit::Success } else { Exit::Findings })
+    }
+}
+
+/// The upgrades of an installed bundle by one version of OLM.
+struct Explained {
+    olm: &'static str,
+    steps: Vec<Step>,
+    end: End,
+    others: Vec<NotMade>,
+}
+
+/// Where upgrades end.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// At the head of the channel.
+    Head,
+    /// Nowhere: this upgrade leads to a bundle that was installed before.
+    Again(Step),
+    /// At a bundle that stays installed although it is not the head.
+    Kept,
+    /// At a bundle that no entry of the channel replaces or skips.
+    NoEntry,
+}
+
+/// An upgrade that an edge permits, but that is not made, and why.
+struct NotMade {
+    from: String,
+    step: Step,
+    reason: String,
+}
+
+impl Explained {
+    fn write(&self, from: &str, channel: &str, out: &mut impl io::Write) -> io::Result<()> {
+        write!(out, "OLM {}: {}", self.olm, printable(from))?;
+        for step in &self.steps {
+            write!(out, " → {} ({})", printable(&step.to), printable(&step.by.to_string()))?;
+        }
+        match &self.end {
+            End::Head if self.steps.is_empty() => writeln!(out, ": is the head of the channel")?,
+            End::Head => writeln!(out, ": reaches the head of the channel")?,
+            End::Again(again) => writeln!(
+                out,
+                ": is upgraded to {} ({}) again: the upgrades never reach the head of the channel",
+                printable(&again.to),
+                printable(&again.by.to_string())
+            )?,
+            End::Kept => writeln!(out, ": stays installed")?,
+            End::NoEntry => {
+                writeln!(out, ": no entry of channel {} replaces or skips it", printable(channel))?;
+            }
+        }
+        for NotMade { from, step, reason } in &self.others {
+            let (to, by) = (printable(&step.to), step.by.to_string());
+            writeln!(out, "    not {} → {to} ({}): {reason}", printable(from), printable(&by))?;
+        }
+        Ok(())
+    }
+
+    fn to_json(&self, from: &str) -> Json {
+        let step =
+            |from: &str, step: &Step| json!({ "from": from, "to": step.to, "edge": step.by.to_string() });
+        let sources = iter::once(from).chain(self.steps.iter().map(|step| step.to.as_str()));
+        let others = self.others.iter().map(|other| {
+            let mut json = step(&other.from, &other.step);
+            json["reason"] = other.reason.as_str().into();
+            json
+        });
+        let (end, again) = match &self.end {
+            End::Head => ("head", None),
+            End::Again(again) => ("cycle", Some(again.to.as_str())),
+            End::Kept => ("kept", None),
+            End::NoEntry => ("no-entry", None),
+        };
+        json!({
+            "olm": self.olm,
+            "reachesHead": self.end == End::Head,
+            "end": end,
+            "again": again,
+            "steps": sources.zip(&self.steps).map(|(from, made)| step(from, made)).collect::<Vec<_>>(),
+            "notMade": others.collect::<Vec<_>>(),
+        })
     }
 }
 
@@ -128,9 +215,9 @@ fn without_v(version: &str) -> &str {
     version.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(version)
 }
 
-/// Writes why another upgrade is not made.
-fn explain(from: &str, other: &Other, made: Option<&str>, out: &mut impl io::Write) -> io::Result<()> {
-    let reason = match (other.reason, made) {
+/// Returns why another upgrade is not made. The text quotes `made`, the upgrade that is made instead.
+fn reason(other: &Other, made: Option<&str>) -> String {
+    match (other.reason, made) {
         (Reason::Skipped, _) => "another entry skips it".to_owned(),
         (Reason::Unreached | Reason::Farther | Reason::Lower, None) | (Reason::Unreached, _) => {
             "`replaces` does not lead to it from the head of the channel".to_owned()
@@ -142,7 +229,5 @@ fn explain(from: &str, other: &Other, made: Option<&str>, out: &mut impl io::Wri
         (Reason::InstalledPreferred, _) => {
             "the installed version stays a candidate and is preferred".to_owned()
         }
-    };
-    let (to, by) = (printable(&other.step.to), other.step.by.to_string());
-    writeln!(out, "    not {} → {to} ({}): {reason}", printable(from), printable(&by))
+    }
 }

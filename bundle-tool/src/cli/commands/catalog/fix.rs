@@ -8,10 +8,10 @@ use anyhow::{Context as _, Result, bail};
 use atomic_files::Expected;
 
 use super::store::{Change, Changed, ChangedFile, MAX_FILE_SIZE, Store, write};
-use super::validate::OpenshiftOption;
 use crate::cli::fix_outcome::{Done, FixMode, FixOutcome};
 use crate::cli::fixpoint::{self, FixTarget};
 use crate::cli::lock::lock;
+use crate::cli::openshift::OpenshiftOption;
 use olm_catalog::fix::{FixedDocument, document};
 use olm_catalog::validate::findings;
 use olm_model::disk::file;

@@ -43,7 +43,7 @@ pub(crate) struct Graph {
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
     /// Highlight the upgrades from this installed bundle (name or version; svg only)
-    #[arg(long, value_name = "BUNDLE|VERSION", alias = "from")]
+    #[arg(long, value_name = "BUNDLE|VERSION")]
     installed: Option<String>,
     /// Version of OLM whose upgrades are highlighted
     #[arg(long, value_name = "VERSION", default_value = "v0", requires = "installed")]
@@ -58,6 +58,8 @@ pub(crate) struct Graph {
 enum Output {
     /// One line for each entry of a channel
     Text,
+    /// One JSON document
+    Json,
     /// A Mermaid flowchart
     Mermaid,
     /// A Graphviz graph
@@ -102,6 +104,7 @@ impl Graph {
         }
         let text = match self.format.output {
             Output::Text => graph::text(&packages),
+            Output::Json => graph::json(&packages)?,
             Output::Mermaid => graph::mermaid(&packages),
             Output::Dot => graph::dot(&packages),
             Output::Svg => self.svg(&packages)?,

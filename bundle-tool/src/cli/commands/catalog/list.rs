@@ -20,7 +20,7 @@ use crate::cli::format::{Format, OutputOption};
 use crate::cli::images::RegistryArgs;
 use crate::cli::padding::padded;
 use crate::cli::runtime::runtime;
-use kube_yaml::text::{printable, size, write_json};
+use kube_yaml::text::{present, printable, size, write_json};
 use olm_catalog::validate::head_positions;
 use olm_model::catalog::{Bundle, Catalog, Channel};
 use olm_model::read::catalog as reader;
@@ -31,6 +31,12 @@ use olm_model::report::suggest;
 const PARALLEL: usize = 8;
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # List the packages of a published catalog
+  bundle-tool catalog list packages quay.io/example/catalog:latest
+
+  # List the bundles of a package as JSON
+  bundle-tool catalog list bundles catalog my-operator --output json")]
 pub(crate) struct List {
     #[command(subcommand)]
     what: What,
@@ -93,16 +99,18 @@ struct Images {
     list: ListArgs,
 }
 
-/// Rows of a table, the first of which is its header, and the same as JSON.
+/// Rows of a table, the first of which is its header, and the same as a list in a JSON document.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<String>>,
+    /// The name of the list.
+    name: &'static str,
     json: Vec<Json>,
 }
 
 impl Table {
-    fn new<const N: usize>(header: [&str; N]) -> Self {
-        Self { rows: vec![header.map(str::to_owned).to_vec()], json: Vec::new() }
+    fn new<const N: usize>(name: &'static str, header: [&str; N]) -> Self {
+        Self { rows: vec![header.map(str::to_owned).to_vec()], name, json: Vec::new() }
     }
 
     fn push<const N: usize>(&mut self, row: [String; N], json: Json) {
@@ -149,7 +157,7 @@ impl ListArgs {
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
             Format::Text => write(&table.rows, &mut out)?,
-            Format::Json => write_json(&table.json, &mut out)?,
+            Format::Json => write_json(&json!({ "version": 1, table.name: table.json }), &mut out)?,
         }
         out.flush()?;
         Ok(())
@@ -177,7 +185,7 @@ impl Images {
             }
         }
         if !self.sizes {
-            let mut table = Table::new(["IMAGE", "BUNDLES"]);
+            let mut table = Table::new("images", ["IMAGE", "BUNDLES"]);
             for (image, bundles) in users {
                 let names = Vec::from_iter(bundles);
                 table.push([image.to_owned(), names.join(",")], json!({ "image": image, "bundles": names }));
@@ -197,7 +205,7 @@ impl Images {
                 .buffered(PARALLEL)
                 .collect(),
         );
-        let mut table = Table::new(["SIZE", "IMAGE", "BUNDLES"]);
+        let mut table = Table::new("images", ["SIZE", "IMAGE", "BUNDLES"]);
         let (mut is_complete, mut blobs) = (true, BTreeMap::new());
         for ((image, bundles), measured) in users.into_iter().zip(measured) {
             let names = Vec::from_iter(bundles);
@@ -229,7 +237,7 @@ pub(crate) fn packages(
     package: Option<&str>,
     display_name: impl Fn(&Bundle) -> Option<String>,
 ) -> Table {
-    let mut table = Table::new(["NAME", "DISPLAY NAME", "DEFAULT CHANNEL"]);
+    let mut table = Table::new("packages", ["NAME", "DISPLAY NAME", "DEFAULT CHANNEL"]);
     let mut packages: Vec<_> =
         catalog.packages.iter().filter(|other| package.is_none_or(|name| other.name == name)).collect();
     packages.sort_by_key(|package| &package.name);
@@ -249,8 +257,8 @@ pub(crate) fn packages(
         let channels: Vec<&str> = own.into_keys().collect();
         let json = json!({
             "name": package.name,
-            "displayName": display,
-            "defaultChannel": package.default_channel,
+            "displayName": present(&display),
+            "defaultChannel": present(&package.default_channel),
             "channels": channels,
         });
         table.push([package.name.clone(), display, package.default_channel.clone()], json);
@@ -260,7 +268,7 @@ pub(crate) fn packages(
 
 /// Returns the channels with their heads.
 pub(crate) fn channels(catalog: &Catalog, package: Option<&str>) -> Table {
-    let mut table = Table::new(["PACKAGE", "CHANNEL", "HEAD"]);
+    let mut table = Table::new("channels", ["PACKAGE", "CHANNEL", "HEAD"]);
     for channel in selected(catalog, package) {
         let head = head(channel);
         let json = json!({ "package": channel.package, "name": channel.name, "head": head.as_ref().ok() });
@@ -277,7 +285,8 @@ pub(crate) fn bundles(catalog: &Catalog, package: Option<&str>) -> Table {
         .iter()
         .map(|bundle| ((bundle.package.as_str(), bundle.name.as_str()), bundle.image.as_str()))
         .collect();
-    let mut table = Table::new(["PACKAGE", "CHANNEL", "BUNDLE", "REPLACES", "SKIPS", "SKIP RANGE", "IMAGE"]);
+    let mut table =
+        Table::new("bundles", ["PACKAGE", "CHANNEL", "BUNDLE", "REPLACES", "SKIPS", "SKIP RANGE", "IMAGE"]);
     for channel in selected(catalog, package) {
         let mut entries: Vec<_> = channel.entries.iter().collect();
         entries.sort_by_key(|entry| &entry.name);
@@ -297,10 +306,10 @@ pub(crate) fn bundles(catalog: &Catalog, package: Option<&str>) -> Table {
                 "package": channel.package,
                 "channel": channel.name,
                 "name": entry.name,
-                "replaces": entry.replaces,
+                "replaces": present(&entry.replaces),
                 "skips": entry.skips,
-                "skipRange": entry.skip_range,
-                "image": image,
+                "skipRange": present(&entry.skip_range),
+                "image": present(image),
             });
             table.push(row, json);
         }

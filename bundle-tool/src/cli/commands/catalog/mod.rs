@@ -27,6 +27,17 @@ pub(crate) use fix::fix_catalog;
 pub(crate) use validate::{Next, check};
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Add a bundle to a catalog, which is created if it does not exist
+  bundle-tool catalog add catalog ./bundle \\
+    --image quay.io/example/gizmo-bundle:v1.2.0
+
+  # Validate the catalog
+  bundle-tool catalog validate catalog
+
+  # Show how OLM upgrades an installed version
+  bundle-tool catalog explain-upgrade catalog --package gizmo-operator \\
+    --installed 1.1.0")]
 pub(crate) struct Catalog {
     #[command(subcommand)]
     command: Command,

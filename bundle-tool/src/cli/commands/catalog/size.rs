@@ -12,7 +12,7 @@ use super::load;
 use crate::cli::exit::Exit;
 use crate::cli::format::{Format, OutputOption};
 use crate::cli::images::RegistryArgs;
-use kube_yaml::text::{size, write_json};
+use kube_yaml::text::{present, size, write_json};
 use olm_model::catalog::Catalog;
 use olm_model::read::catalog as reader;
 use olm_model::read::catalog::Limits;
@@ -82,10 +82,11 @@ impl Size {
         let (migrated, minimal) = (after(false)?, after(true)?);
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.format.output == Format::Json {
-            let part = |(name, part): &(&String, &Part)| json!({ "name": name, "bytes": part.bytes, "count": part.count });
+            let part = |(name, part): &(&String, &Part)| json!({ "name": present(name), "bytes": part.bytes, "count": part.count });
             let listed = |parts: &Parts| sorted(parts).iter().map(part).collect::<Vec<_>>();
             write_json(
                 &json!({
+                    "version": 1,
                     "bytes": all,
                     "schemas": listed(&schemas),
                     "properties": listed(&properties),

@@ -13,6 +13,7 @@ use crate::cli::commands::render::Output;
 use crate::cli::exit::Exit;
 use crate::cli::format::OutputOption;
 use crate::cli::images::RegistryArgs;
+use crate::cli::openshift::OpenshiftRange;
 use crate::cli::rendering::{MigrateLevel, Rendering};
 use crate::cli::runtime::SharedRuntime;
 use crate::cli::stdin;
@@ -51,7 +52,7 @@ const MAX_TEMPLATE: u64 = 16 << 20;
 
   # Write the catalogs of a catalog repository for several versions
   bundle-tool catalog template template.yaml --output yaml \\
-    --openshift-versions 4.16,4.17,4.18 --output-dir catalogs
+    --openshift 4.16..4.18 --output-dir catalogs
 
   # Use a bundle that has not been pushed yet
   bundle-tool catalog template template.yaml \\
@@ -69,13 +70,13 @@ pub(crate) struct TemplateCommand {
     /// Read bundles from these catalogs instead of pulling their images (repeatable)
     #[arg(long, value_name = "REF")]
     bundles_from: Vec<String>,
-    /// Directory of a catalog repository in which to write vVERSION/PACKAGE/catalog.yaml for each of --openshift-versions, instead of
+    /// Directory of a catalog repository in which to write vVERSION/PACKAGE/catalog.yaml for each of --openshift, instead of
     /// printing the catalog
-    #[arg(long, value_name = "DIR", requires = "openshift_versions")]
+    #[arg(long, value_name = "DIR", requires = "openshift")]
     output_dir: Option<PathBuf>,
-    /// OpenShift versions to write catalogs for, separated by commas; those before 4.17 keep olm.bundle.object
-    #[arg(long, value_name = "VERSION", value_delimiter = ',', value_parser = Minor::parse_openshift, requires = "output_dir")]
-    openshift_versions: Vec<Minor>,
+    /// OpenShift versions to write catalogs for, such as `4.16,4.18` or `4.16..4.18`; those before 4.17 keep olm.bundle.object
+    #[arg(long, value_name = "VERSIONS", value_delimiter = ',', requires = "output_dir")]
+    openshift: Vec<OpenshiftRange>,
     /// Write the catalog even if it is invalid
     #[arg(long)]
     no_validate: bool,
@@ -142,7 +143,7 @@ impl TemplateCommand {
         };
         // Built before anything is written: in one of two forms.
         let mut files: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
-        let mut versions = self.openshift_versions.clone();
+        let mut versions: Vec<Minor> = self.openshift.iter().flat_map(|range| range.versions()).collect();
         versions.sort_unstable();
         versions.dedup();
         let mut built: Option<(bool, BTreeMap<String, Catalog>)> = None;

@@ -13,6 +13,7 @@ use super::{contents, load};
 use crate::cli::error_help::with_help;
 use crate::cli::exit::{Exit, print_error};
 use crate::cli::images::RegistryArgs;
+use crate::cli::openshift::OpenshiftOption;
 use crate::cli::report::{ReportOptions, Run, print_errors};
 use crate::cli::settings::LevelOptions;
 use crate::terminal::{ERROR, WARNING, messages, stderr};
@@ -46,7 +47,7 @@ use olm_rules::Selection;
   bundle-tool catalog validate ./catalog --bundles community-operators-prod
 
   # Also report what the catalog of a version of OpenShift must not contain
-  bundle-tool catalog validate ./catalog --openshift-version 4.17
+  bundle-tool catalog validate ./catalog --openshift 4.17
 
   # Validate what another command renders
   opm alpha render-template basic template.yaml | bundle-tool catalog validate -")]
@@ -66,21 +67,6 @@ pub(crate) struct Validate {
     report: ReportOptions,
     #[command(flatten)]
     registries: RegistryArgs,
-}
-
-// Which version of OpenShift a catalog is for.
-#[derive(Debug, Clone, Copy, Default, Args)]
-pub(crate) struct OpenshiftOption {
-    /// OpenShift version that the catalogs are for [default: that of a path such as catalogs/v4.17]
-    #[arg(long, value_name = "VERSION", value_parser = Minor::parse_openshift)]
-    openshift_version: Option<Minor>,
-}
-
-impl OpenshiftOption {
-    /// Returns the version that the catalog at a path is for, if it is known.
-    pub(crate) fn for_catalog(self, path: &Path) -> Option<Minor> {
-        self.openshift_version.or_else(|| validate::version_of_path(&path.canonicalize().ok()?))
-    }
 }
 
 /// Validates the catalog `name`, which consists of the files, for a version of OpenShift if one is given. The lines that findings

@@ -21,6 +21,13 @@ pub(crate) use project::{parse_project, read_project};
 use crate::cli::exit::Exit;
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Create the base CSV of a project
+  bundle-tool generate manifests
+
+  # Generate a bundle from the manifests of a kustomize project
+  kustomize build config/manifests |
+    bundle-tool generate bundle --version 1.2.0")]
 pub(crate) struct Generate {
     #[command(subcommand)]
     what: What,

@@ -10,6 +10,8 @@ use serde_json::Value;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Description {
+    /// The version of the JSON document.
+    pub(crate) version: u32,
     pub(crate) name: String,
     pub(crate) digest: String,
     pub(crate) media_type: String,

@@ -99,6 +99,7 @@ impl Inspect {
             .await?;
         let images = listings(&artifact);
         let mut description = Description {
+            version: 1,
             name: self.reference.to_string(),
             digest: artifact.digest().to_string(),
             media_type: artifact.manifest().descriptor().media_type().to_string(),

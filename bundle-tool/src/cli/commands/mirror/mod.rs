@@ -61,7 +61,7 @@ use skip::Skips;
     --since oci-archive:first.tar --to oci-archive:second.tar
 
   # Mirror what a configuration of oc-mirror lists, but show it first
-  bundle-tool mirror --config imageset-config.yaml \\
+  bundle-tool mirror --imageset-config config.yaml \\
     --to registry.example.com/mirror --dry-run
 
   # Mirror the images of a Helm chart
@@ -76,14 +76,14 @@ pub(crate) struct Mirror {
     /// Bundle, catalog or single image: a directory, oci:DIR:NAME, oci-archive:FILE:NAME or an image name; without a NAME, all images
     /// of a layout or an archive. For the images of Kubernetes manifests, a file or `-`; for those that a Helm chart lists, its
     /// directory or .tgz
-    #[arg(required_unless_present = "config", value_name = "REF")]
+    #[arg(required_unless_present = "imageset_config", value_name = "REF")]
     references: Vec<String>,
     /// Where to copy to: a registry with an optional path, oci:DIR or oci-archive:FILE
     #[arg(long, value_name = "REGISTRY[/PATH]|oci:DIR|oci-archive:FILE", value_parser = Target::parse)]
     to: Target,
     /// oc-mirror configuration (`ImageSetConfiguration`, v2alpha1) that lists catalogs and images; unsupported fields are reported
     #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "default_channel"])]
-    config: Option<PathBuf>,
+    imageset_config: Option<PathBuf>,
     /// Package of a catalog to mirror, with a channel and a range of versions if not all are mirrored (repeatable) [default: all]
     #[arg(long, value_name = "PACKAGE[/CHANNEL][@RANGE]")]
     keep: Vec<Keep>,
@@ -248,7 +248,7 @@ impl Mirror {
             })
             .collect();
         let mut blocked = RegexSet::empty();
-        if let Some(config) = &self.config {
+        if let Some(config) = &self.imageset_config {
             let mut set = ImageSet::read(config)?;
             if self.to.path().is_some() {
                 set.keep_names();

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::annotations::Subject;
 use super::base::Base;
-use super::destination::Destination;
+use super::destination::{Destination, check_order};
 use super::dockerfile::Additions;
 use crate::cli::bundles;
 use crate::cli::exit::Exit;
@@ -82,6 +82,7 @@ fn is_valid(bundle: &Bundle) -> Result<bool> {
 impl PushBundle {
     pub(crate) fn run(self) -> Result<Exit> {
         let directory = &self.directory;
+        check_order("push bundle", directory, &self.name)?;
         let selection = Selection::default();
         let bundle = bundles::whole(directory, &Overlay::default(), &selection)?;
         let labels = labels(&bundle)

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::annotations::Subject;
 use super::base::Base;
-use super::destination::Destination;
+use super::destination::{Destination, check_order};
 use super::index_image::{self, CONFIGS, SelfServing};
 use super::platforms::Platforms;
 use crate::cli::commands::catalog::{Next, check};
@@ -69,6 +69,7 @@ pub(crate) struct PushCatalog {
 
 impl PushCatalog {
     pub(crate) fn run(self) -> Result<Exit> {
+        check_order("push catalog", &self.directory, &self.name)?;
         let sources = disk::catalog::sources(&self.directory)?;
         if sources.is_empty() {
             bail!("{} is not a catalog: it contains no files", self.directory.display());

@@ -52,6 +52,20 @@ pub(crate) struct Destination {
     pub(crate) registries: RegistryArgs,
 }
 
+/// Fails if the directory and the name of the image were passed in the wrong order.
+///
+/// # Errors
+/// There is no directory, but the name is one.
+pub(crate) fn check_order(command: &str, directory: &Path, name: &str) -> Result<()> {
+    if !directory.exists() && Path::new(name).is_dir() {
+        bail!(
+            "the directory comes first, and then the name of the image: `{command} {name} {}`",
+            directory.display()
+        );
+    }
+    Ok(())
+}
+
 impl Destination {
     /// Returns the inputs of `command`, such as `push bundle`, for sources in `directory`.
     pub(crate) fn inputs(&self, command: &str, directory: &Path) -> Inputs {

@@ -260,7 +260,10 @@ impl std::str::FromStr for FileArgument {
         let split = text.rfind("=/").or_else(|| text.rfind('='));
         let (source, target) = match split {
             Some(at) if at > 0 && at + 1 < text.len() => (&text[..at], &text[at + 1..]),
-            _ => return Err("expected SOURCE=TARGET, such as target/release/manager=/manager".into()),
+            _ => return Err(
+                "expected SOURCE=TARGET after the name of the image, such as target/release/manager=/manager"
+                    .into(),
+            ),
         };
         let source = PathBuf::from(source);
         // As `cp` does: into a directory, under its own name.

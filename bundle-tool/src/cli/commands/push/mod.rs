@@ -23,6 +23,12 @@ pub(crate) use index_image::{can_serve_itself, index_image};
 pub(crate) use provenance::{file_digest, source_revision};
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Build and push the image of a bundle
+  bundle-tool push bundle ./bundle quay.io/example/gizmo-bundle:v1.2.0
+
+  # Build and push the index image of a catalog
+  bundle-tool push catalog ./catalog quay.io/example/catalog:latest")]
 pub(crate) struct Push {
     #[command(subcommand)]
     command: Command,

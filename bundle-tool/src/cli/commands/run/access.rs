@@ -1,15 +1,13 @@
 //! How the cluster and this program reach registries, and what serves the catalog.
 
 use std::io::Write as _;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::state::State;
 use crate::cli::images::{Location, RegistryArgs, RegistryConnection, parse_image};
-use crate::cli::time_limit::{Deadline, duration};
+use crate::cli::time_limit::Deadline;
 use olm_cluster::manifests::Catalog;
 use olm_cluster::{Cluster, kinds};
 
@@ -38,24 +36,11 @@ pub(crate) struct Access {
     /// Secret with a certificate authority of the registry in its key cert.pem, in the operator's namespace
     #[arg(long, value_name = "NAME")]
     pub(crate) ca_secret_name: Option<String>,
-    /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
-    #[arg(long, value_name = "FILE")]
-    ca_file: Vec<PathBuf>,
-    /// Use plain HTTP for the registries of the given images and of --push-to
-    #[arg(long)]
+    #[command(flatten)]
+    connection: RegistryConnection,
+    /// Use plain HTTP for the registries of the given images and of --push-to, as operator-sdk does
+    #[arg(long, hide = true)]
     use_http: bool,
-    /// Deprecated name of --use-http
-    #[arg(long, hide = true)]
-    skip_tls: bool,
-    /// Use plain HTTP for registries on this machine, or for HOST:PORT (repeatable)
-    #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    plain_http: Vec<String>,
-    /// Reach all registries as those that registries.conf calls insecure
-    #[arg(long, hide = true)]
-    insecure: bool,
-    /// Maximum time that a request to a registry may go without progress
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
-    idle_timeout: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -84,7 +69,6 @@ impl Access {
         references: &[Option<&str>],
         deadline: Deadline,
     ) -> Result<Prepared> {
-        let mut files = self.ca_file.clone();
         let mut certificate = None;
         if let (Some(name), Some(cluster)) = (&self.ca_secret_name, cluster) {
             let secret = cluster
@@ -101,21 +85,18 @@ impl Access {
             }
             let mut file = tempfile::NamedTempFile::new().context("failed to create a temporary file")?;
             file.write_all(&bytes).context("failed to write a temporary file")?;
-            files.push(file.path().to_owned());
             certificate = Some(file);
         }
-        let mut hosts = self.plain_http.clone();
-        if self.use_http || self.skip_tls {
-            for reference in references.iter().flatten() {
-                if let Ok(location) = Location::parse(reference)
-                    && let Some(name) = location.registry()
-                {
-                    hosts.push(name.registry().to_owned());
-                }
-            }
+        let host = |reference: &&str| {
+            let location = Location::parse(reference).ok()?;
+            location.registry().map(|name| name.registry().to_owned())
+        };
+        let hosts = references.iter().flatten().filter(|_| self.use_http).filter_map(host);
+        let mut options = RegistryArgs::from(self.connection.clone().with_plain_http(hosts)).until(deadline);
+        if let Some(file) = &certificate {
+            options = options.with_authority(file.path().to_owned());
         }
-        let connection = RegistryConnection::new(files, hosts, self.idle_timeout, self.insecure);
-        Ok(Prepared { options: RegistryArgs::from(connection).until(deadline), _certificate: certificate })
+        Ok(Prepared { options, _certificate: certificate })
     }
 }
 

@@ -22,6 +22,8 @@ use olm_cluster::preflight::InstallMode;
 /// directory or an archive, the catalog contains the manifests themselves, and no registry is used unless you pass
 /// --push-to. Everything that can be checked is checked before anything is pushed or created. The command stops waiting
 /// at the first problem that does not resolve itself, and prints its cause.
+///
+/// Exit status: 0 if the operator is installed, or if the objects of --dry-run are printed, 2 otherwise.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Install a bundle directory, without a registry

@@ -13,7 +13,7 @@ use kube_yaml::text::write_json;
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct DryRunArgs {
     /// Print the objects without creating them: as they are sent (client), or as the API server would store them (server)
-    #[arg(long, value_name = "WHERE", value_enum)]
+    #[arg(long, value_name = "WHERE", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "client")]
     pub(crate) dry_run: Option<DryRun>,
     /// Output format of --dry-run
     #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t = Format::Yaml, requires = "dry_run")]

@@ -19,6 +19,12 @@ use clap::{Args, Subcommand};
 use crate::cli::exit::Exit;
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Install a bundle directory, without a registry
+  bundle-tool run bundle ./bundle --namespace gizmos --create-namespace
+
+  # Upgrade it to the next version
+  bundle-tool run bundle-upgrade ./bundle-1.3.0 --namespace gizmos")]
 pub(crate) struct Run {
     #[command(subcommand)]
     command: Command,

@@ -39,7 +39,7 @@ pub(crate) struct Common {
     /// Continue even if a check fails, or if an upgrade breaks existing objects
     #[arg(long)]
     pub(crate) force: bool,
-    /// Time limit for all network access, such as 90s or 1h
+    /// Time limit for all network access, including waiting for the cluster, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = TimeLimit::parser("--timeout"))]
     pub(crate) timeout: TimeLimit,
     #[command(flatten)]

@@ -13,6 +13,8 @@ use crate::cli::exit::Exit;
 /// the upgrade changes and breaks is printed first; an upgrade that breaks existing objects requires --force. With OLM
 /// v1, the configuration of the cluster extension is kept, and CRDs are compared as OLM v1 compares them; --force
 /// disables that check of OLM v1.
+///
+/// Exit status: 0 if the operator is upgraded, 2 otherwise.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Upgrade from a directory

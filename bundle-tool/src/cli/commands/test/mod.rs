@@ -11,6 +11,9 @@ use clap::{Args, Subcommand};
 use crate::cli::exit::Exit;
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Test the upgrade between two bundle directories, without a registry
+  bundle-tool test upgrade bundle-1.2.0 bundle-1.3.0")]
 pub(crate) struct Test {
     #[command(subcommand)]
     command: Command,

@@ -23,6 +23,7 @@ pub(crate) enum Verdict {
 
 /// One tested upgrade.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Upgrade {
     pub(crate) from: String,
     pub(crate) to: String,

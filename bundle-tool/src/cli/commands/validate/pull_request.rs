@@ -1,4 +1,4 @@
-//! `--base`: what a branch changes in a catalog's repository, from git.
+//! `--base-commit`: what a branch changes in a catalog's repository, from git.
 //!
 //! The repository may be a stranger's: see [`git`].
 
@@ -30,12 +30,12 @@ pub(crate) fn read(repository: &Path, base: &str) -> Result<PullRequest> {
     }
     let name = repository.display();
     if !repository.is_dir() {
-        bail!("--base requires a directory in a git repository, found `{name}`");
+        bail!("--base-commit requires a directory in a git repository, found `{name}`");
     }
     let top = match output(repository, &["rev-parse", "--show-toplevel"])? {
         Ok(top) => top,
         Err(message) if message.contains("not a git repository") => bail!(
-            "{name} is not in a git repository, which --base requires: run the command in a clone of the catalog's repository"
+            "{name} is not in a git repository, which --base-commit requires: run the command in a clone of the catalog's repository"
         ),
         Err(message) => bail!("failed to read the git repository of {name}: {}", git::first_line(&message)),
     };
@@ -163,5 +163,5 @@ fn run(repository: &Path, args: &[&str]) -> Result<Vec<u8>> {
 
 /// Runs git and returns what it prints, or its message if it fails.
 fn output(repository: &Path, args: &[&str]) -> Result<Result<Vec<u8>, String>> {
-    git::output(repository, args).context("failed to run git, which --base requires")
+    git::output(repository, args).context("failed to run git, which --base-commit requires")
 }

@@ -7,16 +7,13 @@ use anyhow::{Result, bail};
 use super::super::cobra::Matches;
 use super::super::equivalent::same;
 use super::super::native::{Becomes, NativeCommand};
-use super::super::registries::{is_insecure, is_on_this_machine};
+use super::super::registries::{INSECURE, is_insecure, is_on_this_machine};
 use super::super::{Status, UsageError, log, native};
 use super::seconds;
 use olm_cluster::cleanup::Failure;
 
 /// The default of `--index-image`, which stands for a catalog that contains only the bundle.
 const NO_INDEX: &str = "quay.io/operator-framework/opm:latest";
-
-const INSECURE: Becomes =
-    Becomes::Missing("`run` has `--use-http`, and `--ca-file` for a private certificate authority");
 
 /// What the flags that both commands of `run` have become.
 const RUN: &[(&str, Becomes)] = &[
@@ -79,7 +76,7 @@ pub(crate) const SCORECARD: NativeCommand = NativeCommand {
     ..NativeCommand::new(
         &["scorecard"],
         &[
-            ("config", Becomes::Same),
+            ("config", Becomes::Named("scorecard-config")),
             ("kubeconfig", Becomes::Same),
             ("list", Becomes::IfSet),
             ("namespace", Becomes::Same),
@@ -87,7 +84,7 @@ pub(crate) const SCORECARD: NativeCommand = NativeCommand {
             ("pod-security", Becomes::Same),
             ("selector", Becomes::Same),
             ("service-account", Becomes::IfSet),
-            ("skip-cleanup", Becomes::IfSet),
+            ("skip-cleanup", Becomes::Bool("--no-cleanup", "")),
             ("storage-image", Becomes::Same),
             ("test-output", Becomes::IfSet),
             ("untar-image", Becomes::Omitted),
@@ -211,9 +208,9 @@ pub(crate) fn scorecard(matches: &Matches) -> Result<Status> {
     if matches.some("storage-image").is_some() {
         line.push_flag("test-output", matches.text("test-output"));
     }
-    for name in ["list", "skip-cleanup"] {
+    for (name, own) in [("list", "list"), ("skip-cleanup", "no-cleanup")] {
         if matches.bool(name) {
-            line.flag(name);
+            line.flag(own);
         }
     }
     line.push_flag("wait-time", &seconds(matches.duration("wait-time")));

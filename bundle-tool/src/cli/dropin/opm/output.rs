@@ -5,13 +5,7 @@ use std::io::{self, Write};
 use anyhow::{Result, bail};
 
 use super::super::cobra::Matches;
-use super::super::native::Becomes;
 use olm_model::catalog::Catalog;
-
-/// What the flags for registries without TLS become: those of opm apply to all registries, and to certificates, too.
-pub(crate) const INSECURE: Becomes = Becomes::Missing(
-    "use `--plain-http=HOST:PORT` or `--insecure-skip-tls-verify`, depending on the registry",
-);
 
 /// The formats of catalogs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

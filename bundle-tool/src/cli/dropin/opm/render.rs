@@ -10,9 +10,9 @@ use anyhow::{Context as _, Result, bail};
 
 use super::super::cobra::Matches;
 use super::super::native::{Becomes, NativeCommand};
-use super::super::registries::registries;
+use super::super::registries::{INSECURE, registries};
 use super::super::{Status, log};
-use super::output::{Format, INSECURE};
+use super::output::Format;
 use crate::cli::commands::render::{self, Invalid};
 use crate::cli::rendering::{MigrateLevel, Rendering};
 use crate::cli::runtime::SharedRuntime;

@@ -10,10 +10,10 @@ use serde_json::Value as Json;
 
 use super::super::cobra::Matches;
 use super::super::native::{Becomes, NativeCommand};
-use super::super::registries::registries;
+use super::super::registries::{INSECURE, registries};
 use super::super::{Status, UsageError};
 use super::mermaid;
-use super::output::{Format, INSECURE};
+use super::output::Format;
 use super::render::level;
 use crate::cli::commands::catalog::convert_template;
 use crate::cli::commands::catalog::convert_template::TemplateType;

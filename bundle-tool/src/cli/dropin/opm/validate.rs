@@ -10,8 +10,8 @@ use serde_json::{Value as Json, json};
 
 use super::super::cobra::Matches;
 use super::super::native::{Becomes, NativeCommand};
+use super::super::registries::INSECURE;
 use super::super::{Status, UsageError, log};
-use super::output::INSECURE;
 use crate::cli::commands::catalog::validate::validate;
 use kube_yaml::go_json;
 use kube_yaml::text::printable;

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::v1::manifests::{ClusterCatalog, ClusterExtension};
+use kube_yaml::text::null_if_empty;
 
 /// Something that keeps an operator from being moved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -13,6 +14,7 @@ pub struct Blocker {
     /// What is wrong.
     pub message: String,
     /// What to do about it.
+    #[serde(serialize_with = "null_if_empty")]
     pub help: String,
 }
 
@@ -42,8 +44,10 @@ pub struct Plan {
     /// The package.
     pub package: String,
     /// The bundle: its CSV's name.
+    #[serde(serialize_with = "null_if_empty")]
     pub bundle: String,
     /// The namespace of the operator.
+    #[serde(serialize_with = "null_if_empty")]
     pub namespace: String,
     /// Whether the operator can be moved.
     pub movable: bool,
