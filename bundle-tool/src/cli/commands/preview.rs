@@ -23,6 +23,7 @@ use tokio::net::TcpListener;
 
 use crate::cli::bundles::bundle_of_project;
 use crate::cli::exit::Exit;
+use crate::cli::images::port;
 use crate::cli::runtime::runtime;
 use crate::cli::signals::Signals;
 use crate::settings;
@@ -49,7 +50,7 @@ pub(crate) struct Preview {
     #[arg(value_name = "DIR", default_value = ".")]
     directory: PathBuf,
     /// Port to listen on, on 127.0.0.1; 0 chooses a free port
-    #[arg(long, short, value_name = "PORT", default_value_t = 0)]
+    #[arg(long, short, value_name = "PORT", default_value_t = 0, value_parser = port)]
     port: u16,
     /// Directory of the page that `make web` built [default: the page in this program]
     #[arg(long, value_name = "DIR")]

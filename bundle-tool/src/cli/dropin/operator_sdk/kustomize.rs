@@ -21,6 +21,7 @@ use crate::cli::commands::generate::notes;
 use kube_yaml::{Tree, Value};
 use olm_generate::{Document, GenerateReport, decode_csv, placeholder_base};
 use olm_model::disk::file;
+use olm_model::names::check_label;
 
 /// The default input and output directory.
 const DIRECTORY: &str = "config/manifests";
@@ -70,7 +71,7 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
         Some(package) => package.to_owned(),
         None => project.name.clone().map_or_else(directory_name, Ok)?,
     };
-    if let Err(reason) = olm_rules::dns_label(&package) {
+    if let Err(reason) = check_label(&package) {
         bail!("project name ({package}) is invalid: {reason}");
     }
     let input = matches.some("input-dir").unwrap_or(DIRECTORY);
