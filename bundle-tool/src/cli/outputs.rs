@@ -20,7 +20,6 @@ pub(crate) fn open<const N: usize>(
     let mut seen: Vec<(&str, PathBuf)> = Vec::new();
     for (option, path) in files {
         let Some(path) = path else { continue };
-        require_parent(path)?;
         let file = resolved(path)?;
         if paths.iter().any(|image| file.starts_with(image)) {
             bail!("{option} would overwrite a file of the image: {}", path.display());
@@ -28,6 +27,7 @@ pub(crate) fn open<const N: usize>(
         if let Some((other, _)) = seen.iter().find(|(_, known)| *known == file) {
             bail!("{other} and {option} are the same file: {}", path.display());
         }
+        require_parent(path)?;
         // Every device takes several results.
         if !path.exists() || path.is_file() {
             seen.push((option, file));

@@ -28,7 +28,7 @@ use crate::cli::runtime::runtime;
 use crate::cli::signals::Signals;
 use crate::settings;
 use crate::terminal::messages;
-use kube_yaml::text::printable;
+use kube_yaml::text::{printable, with_causes};
 use olm_model::disk::Directory;
 use olm_model::disk::file;
 use olm_model::disk::format::{self, Format};
@@ -192,7 +192,7 @@ impl Site {
             VERSION => json(&json!({"version": self.version(), "name": self.name})),
             FILES => match self.files() {
                 Ok(files) => json(&json!(files)),
-                Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}")),
+                Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &with_causes(error.as_ref())),
             },
             _ => {
                 let name = path.strip_prefix('/').filter(|name| !name.is_empty()).unwrap_or("index.html");
