@@ -55,8 +55,8 @@ fn sizes_of_images_come_from_registries() {
     assert!(shown.contains("  all images of known size, with shared layers once"), "{shown}");
     drop(registry);
     let shown = String::from_utf8(run(directory, &list).stdout).unwrap();
-    let last = shown.lines().last().unwrap_or_default();
-    assert!(last.starts_with("unknown  all images"), "{shown}");
+    let total = shown.lines().last().unwrap_or_default();
+    assert!(total.starts_with("unknown  all images"), "{shown}");
 }
 
 #[test]

@@ -264,16 +264,16 @@ fn messages_are_in_the_terms_of_the_user() {
     ] {
         fs::write(at(file), text).unwrap();
     }
-    let mut wrong = String::new();
+    let mut wrong = Vec::new();
     for (arguments, status, says) in MESSAGES {
         let output = run(dir.path(), arguments);
         let said = output.printed();
         if output.status != Some(*status) || !said.contains(says) {
-            wrong += &format!("{arguments:?}\n  {:?}: {said}\n  {says}\n", output.status);
+            wrong.push(format!("{arguments:?}\n  {:?}: {said}\n  {says}\n", output.status));
         }
         assert!(!at("new").exists() && !at("other").exists(), "{arguments:?}");
     }
-    assert!(wrong.is_empty(), "{wrong}");
+    assert!(wrong.is_empty(), "{}", wrong.concat());
 }
 
 #[test]
