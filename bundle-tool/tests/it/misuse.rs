@@ -158,7 +158,7 @@ const MESSAGES: &[(&[&str], i32, &str)] = &[
     (
         &["inspect", "https://quay.io/x/y:v1"],
         2,
-        "invalid image name `https://quay.io/x/y:v1`: remove `https://`",
+        "invalid image name `https://quay.io/x/y:v1`: must not begin with `https://`",
     ),
     (
         &["inspect", "oci-archive:a.toml"],

@@ -33,7 +33,7 @@ pub enum ReferenceError {
     )]
     Name,
     /// The name begins with a scheme, such as `https://`.
-    #[error("remove `{0}`")]
+    #[error("must not begin with `{0}`")]
     Scheme(String),
     /// The name is an identifier of 64 hexadecimal digits.
     #[error("a name of 64 hexadecimal digits would be treated as an image ID")]
