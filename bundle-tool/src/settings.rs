@@ -1,11 +1,15 @@
 //! Finds and reads `bundle-tool.toml`. `docs/schemas/bundle-tool.json` describes the file to editors.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kube_yaml::Position;
+use olm_model::Level;
 use olm_model::disk::file;
 use olm_model::read::Unreadable;
-use olm_rules::{ProjectSettings, SETTINGS_FILE};
+use olm_rules::{ProjectSettings, SETTINGS_FILE, Selection};
+use serde::Deserialize;
+use toml::Spanned;
 
 /// The maximum size of the file in bytes.
 const MAX_SIZE: u64 = 1 << 20;
@@ -72,17 +76,61 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
 /// The file cannot be read, is larger than a mebibyte, or is not valid.
 pub fn read(path: &Path) -> Result<ProjectSettings, SettingsError> {
     let bytes = read_bytes(path).map_err(|source| SettingsError::File { path: path.to_owned(), source })?;
-    ProjectSettings::parse(&bytes).map_err(|error| SettingsError::Invalid {
-        path: path.to_owned(),
-        position: error.position,
-        message: error.message,
+    let invalid = |position, message| SettingsError::Invalid { path: path.to_owned(), position, message };
+    let settings = ProjectSettings::parse(&bytes).map_err(|error| invalid(error.position, error.message))?;
+    match unknown(&bytes, &settings) {
+        Some((position, message)) => Err(invalid(position, message)),
+        None => Ok(settings),
+    }
+}
+
+/// The names in a file, with their places.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Names {
+    profile: Option<Spanned<String>>,
+    suites: Vec<Spanned<String>>,
+    rules: BTreeMap<Spanned<String>, Level>,
+    ignore: Vec<IgnoredRule>,
+}
+
+/// The rule of an entry of `ignore`.
+#[derive(Deserialize)]
+struct IgnoredRule {
+    rule: Spanned<String>,
+}
+
+/// Returns the place of the first setting that cannot be applied, and why; `None` if all can.
+fn unknown(bytes: &[u8], settings: &ProjectSettings) -> Option<(Position, String)> {
+    let names: Names = toml::from_slice(bytes).ok()?;
+    let mut each: Vec<(usize, ProjectSettings)> = Vec::new();
+    let mut add = |name: &Spanned<String>, set: &dyn Fn(&mut ProjectSettings)| {
+        let mut one = ProjectSettings::default();
+        set(&mut one);
+        each.push((name.span().start, one));
+    };
+    for name in &names.suites {
+        add(name, &|one| one.suites.push(name.get_ref().clone()));
+    }
+    if let Some(name) = &names.profile {
+        add(name, &|one| one.profile = Some(name.get_ref().clone()));
+    }
+    for (name, level) in &names.rules {
+        add(name, &|one| _ = one.rules.insert(name.get_ref().clone(), *level));
+    }
+    for (entry, name) in settings.ignore.iter().zip(&names.ignore) {
+        add(&name.rule, &|one| one.ignore.push(entry.clone()));
+    }
+    each.sort_by_key(|(start, _)| *start);
+    each.into_iter().find_map(|(start, one)| {
+        let error = one.apply(&mut Selection::default()).err()?;
+        Some((Position::behind(bytes.get(..start)?), error.to_string()))
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use olm_model::Level;
 
     #[test]
     fn a_file_is_read_and_errors_have_places() {
@@ -90,13 +138,13 @@ mod tests {
         let path = dir.path().join(SETTINGS_FILE);
         std::fs::write(
             &path,
-            "suites = [\"operatorhubv2\"]\ndeny-warnings = true\n[rules]\nicon-missing = \"allow\"\n\
-             [[ignore]]\nrule = \"x\"\nfile = \"manifests/*\"\nreason = \"known\"\n",
+            "suites = [\"operatorhubv2\"]\ndeny-warnings = true\n[rules]\nunsupported-kind = \"allow\"\n\
+             [[ignore]]\nrule = \"unsupported-kind\"\nfile = \"manifests/*\"\nreason = \"known\"\n",
         )
         .unwrap();
         let settings = read(&path).unwrap();
         assert_eq!(settings.suites, ["operatorhubv2"]);
-        assert_eq!(settings.rules["icon-missing"], Level::Allow);
+        assert_eq!(settings.rules["unsupported-kind"], Level::Allow);
         assert_eq!(settings.ignore[0].file.as_deref(), Some("manifests/*"));
         for (text, expected) in [
             ("a = 1\n", "1:1: unknown field `a`, expected one of"),
@@ -107,6 +155,16 @@ mod tests {
             ("[[ignore]]\nrule = \"x\"\n", "1:1: missing field `reason`"),
             ("[[ignore]]\nrule = \"x\"\nreason = \" \"\n", "1:1: missing reason to ignore `x`"),
             ("a =\n", "1:4: "),
+            ("suites = [\"all\", \"operatorhub\"]\n", "1:18: unknown suite `operatorhub`: did you mean"),
+            ("profile = \"x\"\n", "1:11: unknown profile `x`: must be "),
+            (
+                "[rules]\nunsupported-kind = \"warn\"\nunsupported-kin = \"warn\"\n",
+                "3:1: unknown rule `unsupported-kin`: did",
+            ),
+            (
+                "[[ignore]]\nreason = \"x\"\nrule = \"unsupportedkind\"\n",
+                "3:8: unknown rule `unsupportedkind`",
+            ),
         ] {
             std::fs::write(&path, text).unwrap();
             let message = read(&path).unwrap_err().to_string();

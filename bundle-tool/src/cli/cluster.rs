@@ -14,8 +14,9 @@ use olm_cluster::install::{Failure, Report};
 use olm_cluster::{Cluster, Diagnosis};
 use olm_model::disk::file;
 use olm_model::kubernetes::{Minor, Versions};
+use olm_model::names::check_label;
 use olm_model::read::Unreadable;
-use olm_rules::{Settings, dns_label};
+use olm_rules::Settings;
 
 /// The assumed width of a terminal of unknown width.
 const WIDTH: usize = 80;
@@ -95,7 +96,7 @@ impl Connection {
 
 /// Checks the name of a namespace, which is a DNS label.
 pub(crate) fn check_namespace(name: &str) -> Result<()> {
-    dns_label(name).map_err(|reason| anyhow!("invalid namespace `{name}`: {reason}"))
+    check_label(name).map_err(|reason| anyhow!("invalid namespace `{name}`: {reason}"))
 }
 
 /// Prints progress to standard error: on a terminal one line that changes, otherwise one line for each step.

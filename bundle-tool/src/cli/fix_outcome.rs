@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
+use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value as Json, json};
@@ -48,10 +49,9 @@ impl FixOutcome {
     }
 
     /// Returns the files that change with their diffs.
-    fn diffs(&self, directory: &str) -> impl Iterator<Item = (&str, String)> {
-        let directory = directory.trim_end_matches('/').to_owned();
+    fn diffs<'d>(&'d self, directory: &'d str) -> impl Iterator<Item = (&'d str, String)> {
         self.files.iter().map(move |(file, (old, new))| {
-            let name = format!("{directory}/{file}");
+            let name = shown(directory, file);
             let diff = TextDiff::from_lines(old.as_str(), new.as_str());
             (file.as_str(), diff.unified_diff().context_radius(3).header(&name, &name).to_string())
         })
@@ -73,10 +73,10 @@ impl FixOutcome {
     /// Prints what was fixed to standard error.
     pub(crate) fn print_summary(&self, directory: &str, is_diff: bool) -> Result<()> {
         let mut out = messages();
-        let directory = directory.trim_end_matches('/');
         for (file, rule, title) in &self.done {
-            writeln!(out, "{}: {rule}: {}", printable(&format!("{directory}/{file}")), printable(title))?;
+            writeln!(out, "{}: {rule}: {}", printable(&shown(directory, file)), printable(title))?;
         }
+        let directory = directory.trim_end_matches('/');
         let verb = if is_diff { "would fix" } else { "fixed" };
         write!(out, "{}: {verb} {}", printable(directory), counted(self.done.len(), "finding"))?;
         if !self.files.is_empty() {
@@ -90,6 +90,16 @@ impl FixOutcome {
         }
         writeln!(out)?;
         Ok(())
+    }
+}
+
+/// Returns the path of a file below a directory, or beside it: `../bundle.Dockerfile`.
+fn shown(directory: &str, file: &str) -> String {
+    let path = Path::new(directory);
+    // `.` and `..` have no name to leave out.
+    match (file.strip_prefix("../"), path.parent(), path.file_name()) {
+        (Some(beside), Some(parent), Some(_)) => parent.join(beside).display().to_string(),
+        _ => format!("{}/{file}", directory.trim_end_matches('/')),
     }
 }
 
@@ -116,6 +126,18 @@ mod tests {
     use anstream::adapter::strip_str;
 
     use super::*;
+
+    #[test]
+    fn file_beside_a_directory_is_named_without_the_way_to_it() {
+        for (directory, file, expected) in [
+            ("bundle/", "manifests/a.yaml", "bundle/manifests/a.yaml"),
+            ("bundle", "../bundle.Dockerfile", "bundle.Dockerfile"),
+            ("a/bundle/", "../bundle.Dockerfile", "a/bundle.Dockerfile"),
+            (".", "../bundle.Dockerfile", "./../bundle.Dockerfile"),
+        ] {
+            assert_eq!(shown(directory, file), expected);
+        }
+    }
 
     #[test]
     fn diff_escapes_what_a_terminal_obeys() {

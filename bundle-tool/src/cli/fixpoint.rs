@@ -1,5 +1,6 @@
 //! Fixes a bundle or a catalog in rounds, in memory: a fix can bring up the next finding.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -41,6 +42,24 @@ pub(crate) trait FixTarget {
         allowed: impl Fn(&Fix) -> bool,
         done: &mut Vec<Done>,
     ) -> Result<bool>;
+
+    /// Counts the fixes that are `wanted` and can be applied to the files as they are.
+    fn count(&self, found: &Self::Found, wanted: impl Fn(&Fix) -> bool) -> Result<usize>;
+}
+
+/// Counts the fixes that can be applied to a text: `apply` returns which of those that it is given do not touch each other and can.
+pub(crate) fn applicable<'f>(mut fixes: Vec<&'f Fix>, apply: impl Fn(&[&'f Fix]) -> Vec<usize>) -> usize {
+    let mut count = 0;
+    for _ in 0..ROUNDS {
+        let applied: BTreeSet<usize> = apply(&fixes).into_iter().collect();
+        if applied.is_empty() {
+            break;
+        }
+        count += applied.len();
+        let rest = fixes.into_iter().enumerate().filter(|(index, _)| !applied.contains(index));
+        fixes = rest.map(|(_, fix)| fix).collect();
+    }
+    count
 }
 
 /// Fixes everything that can be fixed, with the fixes that require review if `unsafe_fixes` is set. `shown` is the directory as
@@ -73,7 +92,7 @@ pub(crate) fn fix<F: FixTarget>(files: &mut F, shown: &Path, unsafe_fixes: bool)
             shown.display()
         );
     }
-    fixed.unsafe_fixes = F::fixes(&found).filter(|fix| !allowed(fix)).count();
+    fixed.unsafe_fixes = files.count(&found, |fix| !allowed(fix))?;
     fixed.is_incomplete = rounds >= ROUNDS && F::fixes(&found).any(allowed);
     Ok(fixed)
 }
@@ -128,6 +147,11 @@ mod tests {
             done.push(("file".to_owned(), "rule", fix.title.clone()));
             self.left -= 1;
             Ok(true)
+        }
+
+        fn count(&self, found: &Self::Found, wanted: impl Fn(&Fix) -> bool) -> Result<usize> {
+            let fixes = found.1.iter().filter(|fix| wanted(fix)).collect();
+            Ok(applicable(fixes, |fixes| (0..fixes.len().min(1)).collect()))
         }
     }
 

@@ -1,5 +1,6 @@
 //! What commands that use images have in common: how registries are reached, and how images are named.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -11,11 +12,12 @@ use super::progress::progress;
 use super::time_limit::{Deadline, TimeLimit, duration};
 use oci_images::labels;
 use oci_images::layout::{Contents, Image, Platform};
-use oci_images::location::ImageLocation;
+use oci_images::location::{self, ImageLocation};
 use oci_images::registry::{
     self, ClientCertificate, IdleTimeout, Mirrors, Options, Parallel, Repository, Resolver, Timeout,
     certificate_directories,
 };
+use olm_model::disk::format::{self, Format, FormatError};
 
 // How registries are reached, and how long all network access of a command may take.
 #[derive(Debug, Clone, Default, Args)]
@@ -207,6 +209,45 @@ pub(crate) fn parse_image(text: &str) -> Result<String, String> {
     Repository::parse(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
+/// Parses a port, for options.
+pub(crate) fn port(text: &str) -> Result<u16, String> {
+    between(text, u16::MIN, u16::MAX)
+}
+
+/// Parses an IP address and a port, for options.
+pub(crate) fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:5000".to_owned())
+}
+
+/// Parses the place of an image to read, for options; an error about a path says what the path is.
+pub(crate) fn image_source(text: &str) -> Result<ImageLocation, String> {
+    text.parse().map_err(|error| match error {
+        location::Error::Path(path) => {
+            not_an_image(&path).unwrap_or_else(|| location::Error::Path(path).to_string())
+        }
+        error => error.to_string(),
+    })
+}
+
+/// Returns why a path is not an image, if that is known.
+fn not_an_image(text: &str) -> Option<String> {
+    let path = Path::new(text);
+    if !path.exists() {
+        return Some(format!("{text} does not exist"));
+    }
+    let found = |what: &str, command: &str| {
+        Some(format!("{text} is a {what}, expected an image; validate it with `bundle-tool {command}`"))
+    };
+    match format::detect(path).ok()? {
+        Format::Bundle if path.join("manifests").is_dir() => found("bundle directory", "validate"),
+        Format::Catalog if path.is_dir() => found("catalog directory", "catalog validate"),
+        Format::Layout => Some(FormatError::Layout { path: text.to_owned() }.to_string()),
+        Format::Archive => Some(FormatError::Archive { path: text.to_owned() }.to_string()),
+        Format::Compressed => Some(FormatError::Compressed { path: text.to_owned() }.to_string()),
+        _ => None,
+    }
+}
+
 /// Where an image is that a REF names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Location(pub(crate) ImageLocation);
@@ -308,7 +349,8 @@ pub(crate) fn created_by() -> Option<String> {
 /// Returns the creation time of images: `SOURCE_DATE_EPOCH`, or 1970, so that the same input gives the same image.
 pub(crate) fn created() -> Result<u64> {
     match std::env::var("SOURCE_DATE_EPOCH") {
-        Ok(text) if !text.is_empty() => text.parse().with_context(|| {
+        // Never the parser's own words.
+        Ok(text) if !text.is_empty() => text.parse().ok().with_context(|| {
             format!("invalid SOURCE_DATE_EPOCH `{}`: expected seconds since 1970", text.escape_debug())
         }),
         Ok(_) | Err(std::env::VarError::NotPresent) => Ok(0),
@@ -332,6 +374,19 @@ mod tests {
         assert_eq!(between::<u8>("64", 1, 64), Ok(64));
         for text in ["0", "65", "100000000000000000000", "-1", "a", ""] {
             assert_eq!(between::<u8>(text, 1, 64), Err("must be between 1 and 64".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn ports_and_addresses_are_rejected_in_plain_words() {
+        assert_eq!((port("0"), port("65535")), (Ok(0), Ok(65535)));
+        for text in ["99999", "-1", "foo", ""] {
+            assert_eq!(port(text), Err("must be between 0 and 65535".to_owned()), "{text}");
+        }
+        assert!(socket_address("[::1]:5000").is_ok());
+        let expected = "expected an IP address and a port, such as 127.0.0.1:5000";
+        for text in ["localhost:5000", "5000", "127.0.0.1"] {
+            assert_eq!(socket_address(text), Err(expected.to_owned()), "{text}");
         }
     }
 

@@ -72,7 +72,7 @@ struct Cli {
     /// Print only results, warnings and errors: no summary, notes or progress
     #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = GLOBAL)]
     quiet: bool,
-    /// Also print each request to registries and clusters, and findings that are folded, informational or ignored
+    /// Print more detail: requests to registries and clusters, and also informational, ignored and repeated findings
     #[arg(long, short, global = true, help_heading = GLOBAL)]
     verbose: bool,
     #[command(subcommand)]
@@ -245,7 +245,7 @@ enum Command {
     /// too: in `$REGISTRY_AUTH_FILE` if it is set, otherwise in the first file that exists of
     /// `$XDG_RUNTIME_DIR/containers/auth.json`, `~/.config/containers/auth.json` and `~/.docker/config.json`, or in the
     /// credential helper that the file names. A new file is readable by its owner only. The password is read from
-    /// standard input, because other processes can see arguments.
+    /// standard input, because other processes can see command-line arguments.
     Login(commands::login::Login),
     /// Remove the credentials for a registry
     ///
@@ -348,7 +348,7 @@ enum Command {
     /// Serves a page on 127.0.0.1 that validates the bundle or the catalog in a directory as `validate` does, and shows
     /// how OperatorHub.io and the OpenShift console will display the operator. The page is updated when files in the
     /// directory change. Edits that you make in the page are not written to the directory: download the changed files from
-    /// the page, or run `bundle-tool fix` on the directory.
+    /// the page. To apply the safe fixes to the directory, run `bundle-tool fix`.
     ///
     /// Prints its URL on standard output when it is ready to serve, and runs until SIGINT or SIGTERM.
     ///

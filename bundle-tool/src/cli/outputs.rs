@@ -27,6 +27,7 @@ pub(crate) fn open<const N: usize>(
         if let Some((other, _)) = seen.iter().find(|(_, known)| *known == file) {
             bail!("{other} and {option} are the same file: {}", path.display());
         }
+        require_parent(path)?;
         // Every device takes several results.
         if !path.exists() || path.is_file() {
             seen.push((option, file));
@@ -37,6 +38,25 @@ pub(crate) fn open<const N: usize>(
         *slot = path.map(Pending::new).transpose()?;
     }
     Ok(opened)
+}
+
+/// Fails if the directory of a file to write does not exist: a misspelled path does not become a directory, which only options that
+/// name directories create.
+pub(crate) fn require_parent(file: &Path) -> Result<()> {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => {
+            bail!("failed to write {}: the directory {} does not exist", file.display(), parent.display())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Fails if an image is written to an archive in a directory that does not exist.
+pub(crate) fn require_parent_of_archive(to: &ImageLocation) -> Result<()> {
+    match to {
+        ImageLocation::Archive(path, _) | ImageLocation::DockerArchive(path, _) => require_parent(path),
+        _ => Ok(()),
+    }
 }
 
 /// Fails if `output`, which the option or argument `what` names, is `input` or inside of it: writing it would change what is
@@ -102,6 +122,25 @@ mod tests {
         ] {
             require_other_image(&from, &to).unwrap();
         }
+    }
+
+    #[test]
+    fn directories_of_files_are_not_created() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("missing/out");
+        let archive = ImageLocation::Archive(path.clone(), None);
+        let errors = [
+            open([("--digest-file", Some(&path))], &[]).map(drop).unwrap_err(),
+            require_parent_of_archive(&archive).unwrap_err(),
+        ];
+        let parent = dir.path().join("missing");
+        let expected =
+            format!("failed to write {}: the directory {} does not exist", path.display(), parent.display());
+        assert_eq!(errors.map(|error| error.to_string()), [expected.clone(), expected]);
+        assert!(!parent.exists());
+        require_parent(Path::new("out")).unwrap();
+        require_parent(&dir.path().join("out")).unwrap();
+        require_parent_of_archive(&ImageLocation::Directory(path, None)).unwrap();
     }
 
     #[test]

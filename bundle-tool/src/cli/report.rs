@@ -7,7 +7,7 @@ use std::str::FromStr;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
-use super::outputs::resolved;
+use super::outputs::{require_parent, resolved};
 use crate::sys::AsStream;
 use crate::terminal::{has_color, stderr, verbosity};
 use kube_yaml::text::write_json;
@@ -140,6 +140,7 @@ impl ReportOptions {
     pub(crate) fn check(&self, inputs: &[String]) -> Result<()> {
         let mut seen = Vec::new();
         for OutputFile { path, .. } in &self.output_file {
+            require_parent(path)?;
             let file = resolved(path)?;
             if seen.contains(&file) {
                 bail!("--output-file names {} twice", path.display());
@@ -188,7 +189,9 @@ fn summary(run: &Run<'_>, style: Style, out: &mut impl Write) -> io::Result<()> 
     if style.verbosity == Verbosity::Quiet {
         return Ok(());
     }
-    Summary::new(&run.subjects, run.unreadable.len()).print(style.color, out)
+    let summary = Summary::new(&run.subjects, run.unreadable.len());
+    let summary = if run.bundles.is_none() { summary.of_catalogs() } else { summary };
+    summary.print(style.color, out)
 }
 
 /// Returns the documentation of a rule.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use kube_yaml::text::with_causes;
 use tokio::runtime::{Builder, Runtime};
 
 /// The maximum size of a file of certificates, in bytes.
@@ -33,7 +34,7 @@ pub(crate) struct SharedRuntime(OnceLock<Result<Runtime, String>>);
 impl SharedRuntime {
     /// Returns the runtime.
     pub(crate) fn get(&self) -> Result<&Runtime> {
-        let runtime = self.0.get_or_init(|| runtime().map_err(|error| format!("{error:#}")));
+        let runtime = self.0.get_or_init(|| runtime().map_err(|error| with_causes(error.as_ref())));
         runtime.as_ref().map_err(|error| anyhow!(error.clone()))
     }
 }

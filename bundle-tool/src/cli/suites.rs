@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use clap::ValueEnum;
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use olm_model::report::Suite;
 
@@ -22,6 +22,17 @@ impl SuiteName {
             Self::One(suite) => vec![*suite],
         });
         suites.collect()
+    }
+
+    /// Returns the parser of suites to list, which are not enabled by that.
+    pub(crate) fn listed() -> impl TypedValueParser<Value = Self> {
+        let values = Self::value_variants().iter().map(|suite| match suite {
+            Self::All => PossibleValue::new("all").help("All suites"),
+            Self::One(suite) => {
+                PossibleValue::new(suite.name()).help(suite.description().replace(" (always enabled)", ""))
+            }
+        });
+        PossibleValuesParser::new(values).try_map(|name| Self::from_str(&name, false))
     }
 }
 

@@ -122,7 +122,7 @@ fn differences_name_what_a_cluster_would_lose() {
     assert_eq!(tool(dir.path(), &["diff", "old", "nowhere"]).status, Some(2));
     for (package, message) in [
         ("gizmoo", "error: package `gizmoo` is in none of the catalogs: did you mean `gizmo`?\n"),
-        ("other", "error: package `other` is in none of the catalogs: their packages are gizmo\n"),
+        ("other", "error: package `other` is in none of the catalogs: their packages are `gizmo`\n"),
     ] {
         let output = tool(dir.path(), &["diff", "old", "new", "--package", package]);
         assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(2), "", message));

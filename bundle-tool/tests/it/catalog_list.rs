@@ -52,6 +52,11 @@ fn sizes_of_images_come_from_registries() {
     let sizes: Vec<&str> = shown.lines().map(|line| line.split("  ").next().unwrap()).collect();
     assert_eq!(sizes.len(), 4, "{shown}");
     assert!(sizes[1].ends_with(" KiB") && sizes[2] == "unknown" && sizes[1] == sizes[3], "{shown}");
+    assert!(shown.contains("  all images of known size, with shared layers once"), "{shown}");
+    drop(registry);
+    let shown = String::from_utf8(run(directory, &list).stdout).unwrap();
+    let total = shown.lines().last().unwrap_or_default();
+    assert!(total.starts_with("unknown  all images"), "{shown}");
 }
 
 #[test]

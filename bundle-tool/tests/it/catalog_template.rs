@@ -188,7 +188,7 @@ fn an_invalid_template_is_an_error_that_names_the_defect() {
     for (template, message) in [
         ("schema: olm.composite\n".to_owned(), "expected schema `olm.semver`, found `olm.composite`"),
         (String::new(), "the template is empty"),
-        ("a: [".to_owned(), "template.yaml: 1:4:"),
+        ("a: [".to_owned(), "template.yaml:1:4:"),
         ("schema: olm.semver\nstabel: {}\n".to_owned(), "2:1: unknown field `stabel`"),
         ("schema: olm.semver\nstable: 1\n".to_owned(), "stable: expected"),
         ("schema: olm.semver\n".to_owned(), "the template contains no bundles"),

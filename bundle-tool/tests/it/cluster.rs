@@ -42,7 +42,7 @@ fn commands_without_a_cluster_report_one_error() {
     let invalid = directory.path().join("invalid");
     std::fs::write(&invalid, "users:\n- name: a\n  user:\n    token: \"SECRET\nclusters: []\n").unwrap();
     for (kubeconfig, expected) in [
-        (directory.path().join("missing"), "missing: No such file or directory"),
+        (directory.path().join("missing"), "missing: no such file or directory"),
         (invalid, "invalid: not a valid kubeconfig at line "),
         (server, "the API server https://127.0.0.1:1/ does not respond"),
     ] {

@@ -43,10 +43,7 @@ fn template_names_the_place_of_a_bundle_without_an_image() {
     fs::write(directory.path().join("t.yaml"), template).unwrap();
     let failed = run(directory.path(), &["catalog", "template", "t.yaml"]);
     assert_eq!(failed.status, Some(2));
-    assert_eq!(
-        failed.stderr,
-        "error: failed to read the template t.yaml: 6:3: bundle without an image: missing required field `image`\n"
-    );
+    assert_eq!(failed.stderr, "error: t.yaml:6:3: bundle without an image: missing required field `image`\n");
     fs::write(directory.path().join("s.yaml"), "schema: olm.semver\nstable:\n  bundles:\n  - image: \"\"\n")
         .unwrap();
     let failed = run(directory.path(), &["catalog", "template", "s.yaml"]);

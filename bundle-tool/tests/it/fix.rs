@@ -48,7 +48,7 @@ fn findings_are_fixed_in_place_and_comments_stay() {
                 "  minKubeVersion: 1.27.0\n",
                 "  # The oldest supported.\n  minKubeVersion: 1.27 # see the docs\n",
             ),
-            (CSV, "  version: 1.2.0\n", "  version: 1.2.0\n  maturty: stable\n"),
+            (CSV, "  maturity: stable\n", "  maturty: stable\n"),
             (CSV, "{type: AllNamespaces, supported: true}", "{type: AllNamespaces, supported: \"true\"}"),
             (CSV, "capabilities: Basic Install", "capabilities: basic install"),
             (ANNOTATIONS, "channels.v1: stable", "channels.v1: stable, beta,"),
@@ -61,7 +61,7 @@ fn findings_are_fixed_in_place_and_comments_stay() {
     insta::assert_snapshot!("fix-summary", summary);
     assert_eq!(
         changed_lines(&bundle, CSV),
-        ["  maturty: stable", "  # The oldest supported.", "  minKubeVersion: \"1.27.0\" # see the docs"]
+        ["  # The oldest supported.", "  minKubeVersion: \"1.27.0\" # see the docs", "  maturty: stable"]
     );
     assert_eq!(
         changed_lines(&bundle, ANNOTATIONS),
@@ -76,6 +76,19 @@ fn findings_are_fixed_in_place_and_comments_stay() {
     assert_eq!(fs::read(bundle.join(CSV)).unwrap(), before);
     run(&["fix", path, "--unsafe-fixes"]).success();
     assert!(fs::read_to_string(bundle.join(CSV)).unwrap().contains("  maturity: stable\n"));
+}
+
+#[test]
+fn fix_that_cannot_be_applied_is_not_offered() {
+    let dir = tempfile::tempdir().unwrap();
+    // It would be renamed to a field that exists.
+    let edits = [(CSV, "  provider:\n", "  provder: {name: Gadgets}\n  provider:\n")];
+    let bundle = spoiled(dir.path(), &edits);
+    let path = bundle.to_str().unwrap();
+    for options in [&["--diff"][..], &["--diff", "--unsafe-fixes"]] {
+        let found = stderr(&run(&[&["fix", path], options].concat()).success());
+        assert_eq!(found.replace(path, "BUNDLE"), "BUNDLE: would fix 0 findings\n", "{options:?}");
+    }
 }
 
 #[test]

@@ -103,14 +103,14 @@ fn migrate_reports_one_error_for_bad_input() {
         ),
         "{out}"
     );
-    assert!(out.contains("help: choose one of its channels with --channel: beta"), "{out}");
+    assert!(out.contains("help: choose one of its channels with --channel: `beta`"), "{out}");
     for (arguments, expected) in [
         (&["/nonexistent/x"][..], "/nonexistent/x"),
         (&[&bundle, "-n", "A_b"], "invalid namespace `A_b`"),
         (&[&bundle, "--package", "other"], "package `other` is not in"),
         (&[&bundle, "--catalog-image", "oci:x"], "invalid catalog image `oci:x`"),
         (&["gizmo-operator", "--package", "other"], "--package and --watch-namespace require a catalog"),
-        (&[&catalog, "--channel", "nope"], "its channels are alpha, beta"),
+        (&[&catalog, "--channel", "nope"], "its channels are `alpha`, `beta`"),
     ] {
         let output = offline(arguments);
         let err = utf8(&output.stderr);

@@ -656,6 +656,28 @@ fn dry_run_lists_images_with_their_sizes() {
     );
 }
 
+#[test]
+fn dry_run_of_images_that_cannot_be_read_lists_errors_and_no_sizes() {
+    let directory = tempfile::tempdir().unwrap();
+    let pod = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {name: a, image: 127.0.0.1:1/a/b:v1}\n";
+    let mirror = |options: &[&str]| {
+        let mirror = ["mirror", "-", "--to", "oci:new", "--plain-http", "--dry-run"];
+        let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
+        let command = command.current_dir(&directory).args(mirror).args(options).write_stdin(pod);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (out, err) = mirror(&[]);
+    assert_eq!(out, "1 image of unknown size\n");
+    let reason = "failed to read 127.0.0.1:1/a/b:v1: failed to connect to the registry 127.0.0.1:1: connection refused";
+    assert!(err.starts_with(&format!("error: {reason}")), "{err}");
+    let (out, _) = mirror(&["--output", "json"]);
+    let listed: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(listed["images"], serde_json::json!([]));
+    assert!(listed["errors"][0].as_str().unwrap().starts_with(reason), "{out}");
+}
+
 /// Forwards connections to a registry, and cuts some of them in the middle of what it returns.
 struct Cutter {
     address: String,
@@ -1217,7 +1239,8 @@ fn hostile_files_are_one_error_each_and_nothing_is_written() {
         (manifests, "pods.yaml", format!("kind: Pod\nspec: {deep}"), "nested deeper"),
         (manifests, "pods.yaml", "kind: Pod\n".to_owned(), "found no images"),
         (manifests, "chart.tgz", "no archive".to_owned(), "expected a chart"),
-        (policy, "policy.json", deep.clone(), "recursion limit"),
+        (policy, "policy.json", deep.clone(), "nested too deeply at line 1, column 128"),
+        (policy, "policy.json", "x".to_owned(), "of containers: invalid JSON at line 1, column 1"),
         (policy, "policy.json", r#"{"default":[],"default":[]}"#.to_owned(), "duplicate field `default`"),
         (roots, "root.json", deep.clone(), "expected a trusted_root.json"),
         (roots, "root.json", format!(r#"{{"tlogs":"{}"}}"#, "x".repeat(5 << 20)), "exceeds the limit"),

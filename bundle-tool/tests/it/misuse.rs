@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use crate::support::{bundle_and_catalog, copy_bundle, run};
+use crate::sign::keys;
+use crate::support::{bundle_and_catalog, copy_bundle, run, utf8};
 
 /// The arguments, the exit status, and what the error says.
 const MISTAKES: &[(&[&str], i32, &str)] = &[
@@ -203,6 +205,204 @@ fn mistakes_are_explained_and_change_nothing() {
             fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["bundle", "program"], "{arguments:?}");
+    }
+}
+
+/// The arguments, the exit status, and what the messages say: in the terms of the user, and not in those of a parser.
+const MESSAGES: &[(&[&str], i32, &str)] = &[
+    (&["scorecard", "bundle", "-c", "a.toml"], 2, "error: a.toml:1:1: expected a map, found a string\n"),
+    (
+        &["scorecard", "bundle", "-l", "suite=zzz", "-o", "json"],
+        0,
+        "the selector `suite=zzz` matches no test\n",
+    ),
+    (
+        &["scorecard", "bundle", "-n", "A_b"],
+        2,
+        "error: invalid namespace `A_b`: must consist of lowercase letters",
+    ),
+    (
+        &["olm", "install", "--manifests", "bundle/metadata"],
+        2,
+        "annotations.yaml:1:1: missing required field `kind`\n",
+    ),
+    (
+        &["inspect", "./bundle"],
+        2,
+        "./bundle is a bundle directory, expected an image; validate it with `bundle-tool validate`",
+    ),
+    (
+        &["copy", "./catalog", "oci:new"],
+        2,
+        "./catalog is a catalog directory, expected an image; validate it with `bundle-tool catalog validate`",
+    ),
+    (&["inspect", "./new"], 2, "./new does not exist\n"),
+    (
+        &["inspect", "https://quay.io/x/y:v1"],
+        2,
+        "invalid image name `https://quay.io/x/y:v1`: must not begin with `https://`",
+    ),
+    (
+        &["inspect", "oci-archive:a.toml"],
+        2,
+        "not a valid OCI archive: expected an uncompressed tar archive\n",
+    ),
+    (
+        &["verify", "a.toml", "--key", "cosign.pub"],
+        2,
+        "a.toml is a file: pass its signature with --signature\n",
+    ),
+    (
+        &["verify", "oci:new", "--key", "cosign.pub"],
+        2,
+        "expected the name of an image in a registry, found oci:new\n",
+    ),
+    (
+        &["catalog", "add", "new", "bundle", "--image", "x.io/a:v1", "--image", "x.io/a:v2"],
+        2,
+        "--image must be passed once for each bundle that is not an image name: expected 1, found 2\n",
+    ),
+    (
+        &["push", "image", "x.io/a:v1", "a.toml=/x", "b.toml=/x", "--to", "oci:new"],
+        2,
+        "error: duplicate path `/x` in the image: a.toml and b.toml\n",
+    ),
+    (
+        &["push", "image", "x.io/a:v1", "a.toml=/x/y", "b.toml=/x", "--to", "oci:new"],
+        2,
+        "error: duplicate path `/x` in the image: a.toml and b.toml\n",
+    ),
+    (&["push", "bundle", "bundle", "x.io/a:v1", "--to", "oci-archive:new/a.tar"], 2, NO_DIRECTORY),
+    (&["copy", "oci:layout", "docker-archive:new/a.tar"], 2, NO_DIRECTORY),
+    (&["copy", "oci:layout", "oci:other", "--digest-file", "new/a.tar"], 2, NO_DIRECTORY),
+    (&["mirror", "catalog", "--to", "oci-archive:new/a.tar"], 2, NO_DIRECTORY),
+    (&["serve", "catalog", "--build-index", "new/a.tar"], 2, NO_DIRECTORY),
+    (&["validate", "bundle", "--output-file", "sarif=new/a.tar"], 2, NO_DIRECTORY),
+    (
+        &["serve", "catalog", "-p", "foo"],
+        2,
+        "invalid value 'foo' for '--port <PORT>': must be between 0 and 65535\n",
+    ),
+    (&["preview", "--port", "99999"], 2, "must be between 0 and 65535\n"),
+    (
+        &["registry", "serve", "--address", "localhost:5000", "--dir", "new"],
+        2,
+        "expected an IP address and a port, such as 127.0.0.1:5000\n",
+    ),
+    (&["generate", "bundle", "--version", "1"], 2, "`1`: expected a semantic version such as 1.2.3\n"),
+    (
+        &["push", "image", "x.io/a:v1", "a.toml=/x", "--entrypoint", "[1]", "--to", "oci:new"],
+        2,
+        "expected a JSON list of strings, such as [\"/manager\", \"run\"]\n",
+    ),
+    (&["catalog", "prune", "catalog", "--keep", "p@>=x"], 2, "invalid range `>=x`: invalid version `x`\n"),
+    (&["catalog", "prune", "catalog", "--keep", "p"], 2, PACKAGES),
+    (&["catalog", "list", "channels", "catalog", "p"], 2, PACKAGES),
+    (&["catalog", "graph", "catalog", "--package", "p"], 2, PACKAGES),
+    (&["catalog", "convert-template", "basic", "catalog", "--package", "p"], 2, PACKAGES),
+    (
+        &["mirror", "catalog", "--keep", "p", "--to", "oci:new"],
+        2,
+        "error: package `p` is not in the catalog: the packages are `gizmo-operator`\n",
+    ),
+    (
+        &["catalog", "graph", "catalog", "--channel", "nope"],
+        2,
+        "error: channel `nope` is not in the catalog: its channels are ",
+    ),
+    (&["catalog", "graph", "empty"], 0, "warning: empty contains no packages, channels or bundles\n"),
+    (
+        &["catalog", "list", "bundles", "empty"],
+        0,
+        "warning: empty contains no packages, channels or bundles\n",
+    ),
+    (&["catalog", "validate", "bundle"], 2, "1 catalog, 1 could not be read: 0 errors, 0 warnings\n"),
+    (&["catalog", "graph", "bundle"], 2, "error: bundle is a bundle, expected a file-based catalog: "),
+    (&["catalog", "template", "a.yaml"], 2, "error: a.yaml:1:1: missing required field `schema`\n"),
+    (&["catalog", "template", "b.yaml"], 2, "error: b.yaml:2:24: generateMajorChannels: "),
+    (&["mirror", "--config", "c.yaml", "--to", "oci:new"], 2, "error: c.yaml:1:5: "),
+    (&["render", "./new"], 2, "error: failed to render ./new: no such file or directory\n"),
+    (&["fix", "new"], 2, "error: failed to fix new: no such file or directory\n"),
+];
+
+const NO_DIRECTORY: &str = " failed to write new/a.tar: the directory new does not exist\n";
+const PACKAGES: &str = "package `p` is not in the catalog: its packages are `gizmo-operator`\n";
+
+#[test]
+fn messages_are_in_the_terms_of_the_user() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    bundle_and_catalog(dir.path());
+    keys(dir.path());
+    fs::create_dir(at("empty")).unwrap();
+    let stored = run(dir.path(), &["push", "bundle", "bundle", "x.io/a:v1", "--to", "oci:layout"]);
+    assert_eq!(stored.status, Some(0), "{}", stored.printed());
+    for (file, text) in [
+        ("a.toml", "a = 1\n"),
+        ("b.toml", "b = 1\n"),
+        ("a.yaml", "entries: []\n"),
+        ("b.yaml", "schema: olm.semver\ngenerateMajorChannels: 5\n"),
+        ("c.yaml", "a: b: c\n"),
+    ] {
+        fs::write(at(file), text).unwrap();
+    }
+    let mut wrong = Vec::new();
+    for (arguments, status, says) in MESSAGES {
+        let output = run(dir.path(), arguments);
+        let said = output.printed();
+        if output.status != Some(*status) || !said.contains(says) {
+            wrong.push(format!("{arguments:?}\n  {:?}: {said}\n  {says}\n", output.status));
+        }
+        assert!(!at("new").exists() && !at("other").exists(), "{arguments:?}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.concat());
+}
+
+#[test]
+fn standard_input_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    for (arguments, input, says) in [
+        (
+            &["validate", "-"][..],
+            "hello\n",
+            "found a string\n--> standard input:1:1\n\nstandard input: 0 packages",
+        ),
+        (&["validate", "-"], "a: 1\n", "--> standard input:1:1\n = help: set `schema`\n"),
+        (&["catalog", "graph", "-"], "a: b: c\n", "error: standard input:1:5: "),
+        (&["catalog", "list", "packages", "-"], "a: b: c\n", "error: standard input:1:5: "),
+        (&["catalog", "template", "-"], "a: b: c\n", "error: standard input:1:5: "),
+    ] {
+        let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
+        let output = command.current_dir(&dir).args(arguments).write_stdin(input).output().unwrap();
+        let said = format!("{}{}", utf8(&output.stdout), utf8(&output.stderr));
+        assert!(said.contains(says), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn times_that_are_no_numbers_are_rejected_in_plain_words() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("program"), "").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
+    command.current_dir(&dir).env("SOURCE_DATE_EPOCH", "foo");
+    let output =
+        command.args(["push", "image", "x.io/a:v1", "program=/a", "--to", "oci:new"]).output().unwrap();
+    let said = utf8(&output.stderr);
+    assert!(said.ends_with("invalid SOURCE_DATE_EPOCH `foo`: expected seconds since 1970\n"), "{said}");
+}
+
+#[test]
+fn unknown_context_of_a_kubeconfig_is_named_with_those_that_it_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "apiVersion: v1\nkind: Config\ncurrent-context: other\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n\
+                clusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: SECRET}}]\n";
+    fs::write(dir.path().join("k"), text).unwrap();
+    let own = ["olm", "status", "--kubeconfig", "k"];
+    for (arguments, context) in [(&own[..], "other"), (&[&own[..], &["--context", "nope"]].concat(), "nope")]
+    {
+        let output = run(dir.path(), arguments);
+        let expected = format!("error: kubeconfig k has no context `{context}`: its contexts are `c`\n");
+        assert_eq!((output.status, output.stderr), (Some(2), expected));
     }
 }
 

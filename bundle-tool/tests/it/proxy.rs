@@ -163,5 +163,19 @@ fn unreachable_proxy_is_named_as_the_reason() {
     let name = format!("{HOST}/gizmo-bundle:v1");
     let push = ["push", "bundle", BUNDLE, &name];
     let error = failure(&run(directory.path(), &[("HTTPS_PROXY", "http://127.0.0.1:1")], &push));
-    assert!(error.contains("the proxy in HTTPS_PROXY") && error.contains("refused"), "{error}");
+    assert!(
+        error.ends_with(
+            ": failed to connect to the registry registry.invalid: failed to connect to the proxy `127.0.0.1:1` \
+             (HTTPS_PROXY): connection refused; check the proxy, or list the registry in NO_PROXY\n"
+        ),
+        "{error}"
+    );
+    let error =
+        failure(&run(directory.path(), &[("HTTPS_PROXY", "http://bob:hunter2@proxy.invalid:80")], &push));
+    let expected =
+        "the proxy `proxy.invalid:80` (HTTPS_PROXY): failed to resolve the host name `proxy.invalid`";
+    assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");
+    let error = failure(&run(directory.path(), &[], &push));
+    let expected = "the registry registry.invalid: failed to resolve the host name `registry.invalid`";
+    assert!(error.contains(expected), "{error}");
 }

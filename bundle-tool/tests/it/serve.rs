@@ -213,7 +213,7 @@ fn missing_damaged_foreign_or_stale_index_is_not_served() {
     assert!(error.contains("earlier state"), "{error}");
     fs::remove_file(&path).unwrap();
     let error = failed(dir.path(), &["catalog", "--index", "index", "--cache-enforce-integrity"]);
-    assert!(error.contains("No such file"), "{error}");
+    assert!(error.contains("no such file"), "{error}");
     // A directory for the index may be empty.
     let server = Server::start(dir.path(), &["catalog", "--cache-dir", "none"]);
     assert_eq!(server.stop(), "serving 1 package with 1 channel\n");

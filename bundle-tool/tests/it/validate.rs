@@ -135,7 +135,7 @@ fn unreadable_bundles_are_reported_and_the_others_are_validated() {
     assert_eq!(answer["version"], 1);
     assert_eq!(answer["unreadable"][0]["path"], missing.to_str().unwrap());
     let message = stderr(&assert);
-    let reason = format!("error: failed to read {}: No such file or directory;", missing.display());
+    let reason = format!("error: failed to read {}: no such file or directory;", missing.display());
     assert!(message.starts_with(&reason), "{message}");
     assert!(message.contains("; expected a bundle directory, `oci:DIR`,"), "{message}");
 }
@@ -542,7 +542,7 @@ fn exhausted_descriptors_are_an_error_not_a_finding() {
     for command in ["validate", "render"] {
         let script = format!("ulimit -n 4; exec {} {command} {}", program.display(), directory.display());
         let assert = Command::new("sh").args(["-c", &script]).assert().code(2);
-        assert!(stderr(&assert).contains("No file descriptors available"), "{}", stderr(&assert));
+        assert!(stderr(&assert).contains("no file descriptors available"), "{}", stderr(&assert));
     }
 }
 
@@ -555,7 +555,7 @@ fn render_names_the_unreadable_manifest() {
     fs::remove_file(&csv).unwrap();
     std::os::unix::fs::symlink("/nowhere/csv.yaml", &csv).unwrap();
     let message = stderr(&run(&["render", directory.to_str().unwrap()]).code(2));
-    assert!(message.contains("clusterserviceversion.yaml: No such file or directory"), "{message}");
+    assert!(message.contains("clusterserviceversion.yaml: no such file or directory"), "{message}");
 }
 
 #[test]

@@ -205,7 +205,7 @@ fn profile_can_be_set_in_the_settings() {
     fs::write(&settings, "profile = \"comunity\"\n").unwrap();
     let error = stderr(&run(&["validate", bundle.to_str().unwrap()]).code(2));
     assert!(
-        error.contains("bundle-tool.toml: unknown profile `comunity`: did you mean `community`?"),
+        error.contains("bundle-tool.toml:1:11: unknown profile `comunity`: did you mean `community`?"),
         "{error}"
     );
 }

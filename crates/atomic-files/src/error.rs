@@ -10,13 +10,13 @@ use crate::sys;
 #[non_exhaustive]
 pub enum Error {
     /// The system reported an error.
-    #[error("failed to {action} {}{}", sys::shown(.path).display(), hint(.source))]
+    #[error("failed to {action} {}", sys::shown(.path).display())]
     Io {
         /// What failed: a verb.
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// The system's reason.
+        /// The system's reason, with what the user can do about it.
         source: io::Error,
     },
     /// Another program changed, created or removed a file after this one had read it. Its change was kept.
@@ -31,6 +31,10 @@ impl Error {
     /// Returns the error of an `action` (a verb) on `path` that failed with `source`.
     #[must_use]
     pub fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
+        let source = match advice(&source) {
+            Some(advice) => with_advice(source, advice),
+            None => source,
+        };
         Self::Io { action, path: path.to_owned(), source }
     }
 
@@ -50,15 +54,50 @@ impl Error {
     }
 }
 
+/// Returns an error of the same kind with advice after the system's reason.
+#[must_use]
+pub fn with_advice(source: io::Error, advice: &'static str) -> io::Error {
+    io::Error::new(source.kind(), Advised { reason: source, advice })
+}
+
+/// An error of the system with advice.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}; {advice}")]
+struct Advised {
+    reason: io::Error,
+    advice: &'static str,
+}
+
 /// Returns what the user can do about an error, where the system's message does not say it.
-fn hint(source: &io::Error) -> &'static str {
-    match source.kind() {
+fn advice(source: &io::Error) -> Option<&'static str> {
+    Some(match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            " (free some space or choose another directory; nothing was changed)"
+            "free some space or choose another directory; nothing was changed"
         }
-        io::ErrorKind::FileTooLarge => " (raise the file size limit, see `ulimit -f`; nothing was changed)",
-        io::ErrorKind::ReadOnlyFilesystem => " (choose a directory on a writable file system)",
-        io::ErrorKind::PermissionDenied => " (check its owner and mode, or choose another directory)",
-        _ => "",
+        io::ErrorKind::FileTooLarge => "raise the file size limit, see `ulimit -f`; nothing was changed",
+        io::ErrorKind::ReadOnlyFilesystem => "choose a directory on a writable file system",
+        io::ErrorKind::PermissionDenied => "check its owner and mode, or choose another directory",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn advice_follows_the_reason() {
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let error = Error::new("write", Path::new("a"), denied);
+        assert_eq!(error.to_string(), "failed to write a");
+        let reason = error.source().unwrap();
+        assert_eq!(
+            reason.to_string(),
+            "permission denied; check its owner and mode, or choose another directory"
+        );
+        let kind = reason.downcast_ref::<io::Error>().unwrap().kind();
+        assert_eq!(kind, io::ErrorKind::PermissionDenied);
     }
 }

@@ -12,7 +12,7 @@ mod temporary;
 mod transaction;
 mod tree;
 
-pub use error::Error;
+pub use error::{Error, with_advice};
 pub use expected::{Expected, Fingerprint};
 pub use file::{Change, compare, file};
 pub use lock::{DirectoryLock, tree};

@@ -35,6 +35,12 @@ pub fn path(path: &Path) -> String {
     path.display().to_string().replace(MAIN_SEPARATOR_STR, "/")
 }
 
+/// Returns what messages call a file or an argument: `-` is standard input.
+#[must_use]
+pub fn source_name(name: &str) -> &str {
+    if name == "-" { "standard input" } else { name }
+}
+
 /// Formats a number of things: `1 error`, `2 errors`.
 #[must_use]
 pub fn counted(count: usize, name: &str) -> String {
@@ -49,15 +55,15 @@ pub fn sentence(text: &str) -> String {
     first.chain(chars).chain(['.']).collect()
 }
 
-/// Returns an error and its causes on one line, each fact once: an error whose message ends in its cause's message, or a
-/// context that the next error repeats, is not repeated.
+/// Returns an error and its causes on one line, each fact once: an error whose message ends in its cause's message, a
+/// context that the next error repeats, or the name of what could not be read, is not repeated.
 #[must_use]
 pub fn with_causes(error: &(dyn Error + 'static)) -> String {
     joined(error, &message)
 }
 
-/// Returns the message of an error, without the numbers that Rust appends to errors of the system. Those of Windows are sentences
-/// and lose their period.
+/// Returns the message of an error, without the numbers that Rust appends to errors of the system. These begin with a capital
+/// letter, and those of Windows are sentences: both change.
 #[must_use]
 pub fn message(error: &(dyn Error + 'static)) -> String {
     // Not only of an `io::Error`: others contain its text, and hide it if they are transparent.
@@ -69,12 +75,26 @@ pub fn message(error: &(dyn Error + 'static)) -> String {
         match part.split_once(')') {
             Some((number, rest)) if number.parse::<i32>().is_ok() => {
                 message.truncate(message.trim_end_matches('.').len());
+                let start = message.rfind(": ").map_or(0, |colon| colon + 2);
+                let system = message.split_off(start);
+                message.push_str(&uncapitalized(&system));
                 message.push_str(rest);
             }
             _ => message.extend([NUMBER, part]),
         }
     }
     message
+}
+
+/// Returns a message of the system with a lower-case first letter: `connection refused`, but `I/O error`.
+fn uncapitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), chars.clone().next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() && second.is_alphabetic() => {
+            first.to_lowercase().chain(chars).collect()
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// Returns an error and its causes as [`with_causes`] does, each with the message that `message` returns.
@@ -84,9 +104,20 @@ pub fn joined(error: &(dyn Error + 'static), message: &dyn Fn(&(dyn Error + 'sta
     let mut source = error.source();
     while let Some(cause) = source {
         let message = message(cause);
+        let start = text.rfind(": ").map_or(0, |colon| colon + 2);
+        let failure = text[start..].strip_prefix("failed to ").and_then(|failure| failure.split_once(' '));
+        let (verb, name) = failure.unwrap_or_default();
+        // `a is a directory` says which file could not be read, and `failed to render a` says which file was read.
+        let names_file = verb == "read"
+            && message
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with(':') || rest.starts_with(" is "));
+        let is_named = failure.is_some() && message.strip_prefix("failed to read ") == Some(name);
         if message.starts_with(&text) {
             text = message;
-        } else if !text.ends_with(&message) {
+        } else if names_file {
+            text.replace_range(start.., &message);
+        } else if !is_named && !text.ends_with(&message) {
             text = format!("{text}: {message}");
         }
         source = cause.source();
@@ -395,17 +426,26 @@ mod tests {
         assert_eq!(error("failed to read a", "not found"), "failed to read a: not found");
         assert_eq!(error("failed to read a: not found", "not found"), "failed to read a: not found");
         assert_eq!(error("failed to read a", "failed to read a: not found"), "failed to read a: not found");
+        assert_eq!(error("failed to read a", "a is a directory"), "a is a directory");
+        assert_eq!(error("x: failed to read a", "a is a directory"), "x: a is a directory");
+        assert_eq!(error("failed to read a", "a:1:2: invalid"), "a:1:2: invalid");
+        assert_eq!(error("failed to read a", "a b is bad"), "failed to read a: a b is bad");
+        assert_eq!(error("failed to read a", "ab is a directory"), "failed to read a: ab is a directory");
+        assert_eq!(error("failed to render a", "a is a directory"), "failed to render a: a is a directory");
+        assert_eq!(error("failed to render a", "failed to read a"), "failed to render a");
+        assert_eq!(error("failed to render a", "failed to read b"), "failed to render a: failed to read b");
     }
 
     #[test]
     fn system_errors_have_no_number() {
         let error = io::Error::from_raw_os_error(2);
-        assert_eq!(with_causes(&error), "No such file or directory");
+        assert_eq!(with_causes(&error), "no such file or directory");
         let other = |text| with_causes(&io::Error::other(text));
         assert_eq!(
             other(format!("a: {error}; b: {error}")),
-            "a: No such file or directory; b: No such file or directory"
+            "a: no such file or directory; b: no such file or directory"
         );
+        assert_eq!(other("I/O error (os error 5)".to_owned()), "I/O error");
         assert_eq!(other("a (os error b) (os error ".to_owned()), "a (os error b) (os error ");
     }
 

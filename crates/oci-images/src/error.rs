@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use crate::layout::{self, Platform};
+use crate::reference::Reference;
 use crate::registry;
 
 /// An image could not be read, written or copied.
@@ -30,10 +31,7 @@ pub enum Error {
     #[error("expected a path after `{0}:`")]
     NoPath(&'static str),
     /// A path on this machine is given where an image is expected.
-    #[error(
-        "`{0}` is a path on this machine; use `oci:{0}` for an OCI layout, `oci-archive:{0}` for an archive, or `docker://{0}` \
-         for an image with this name in a registry"
-    )]
+    #[error("{}", local_path(.0))]
     Path(String),
     /// Several images are copied from or to a place that has only one.
     #[error("{place} is neither an OCI layout nor an OCI archive")]
@@ -66,4 +64,32 @@ pub enum Error {
         /// The file.
         to: String,
     },
+}
+
+/// Returns the error for a path, with the names of images that it may stand for.
+fn local_path(path: &str) -> String {
+    let local = format!("`{path}` is a path on this machine; use `oci:{path}` for an OCI layout");
+    let archive = format!("`oci-archive:{path}` for an archive");
+    if path.parse::<Reference>().is_ok() {
+        format!("{local}, {archive}, or `docker://{path}` for an image with this name in a registry")
+    } else {
+        format!("{local}, or {archive}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_in_a_registry_is_suggested_only_if_it_is_valid() {
+        let error = |path: &str| Error::Path(path.to_owned()).to_string();
+        assert_eq!(
+            error("./bundle"),
+            "`./bundle` is a path on this machine; use `oci:./bundle` for an OCI layout, or `oci-archive:./bundle` for an archive"
+        );
+        assert!(
+            error("bundle").ends_with(", or `docker://bundle` for an image with this name in a registry")
+        );
+    }
 }

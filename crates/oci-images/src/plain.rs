@@ -1,10 +1,7 @@
-//! Errors of the system, of JSON, of TLS and of HTTP in plain words: without the names of types, numbers of errors, and the layers
+//! Errors of the system, of TLS and of HTTP in plain words: without the names of types, numbers of errors, and the layers
 //! that wrap them.
 
 use std::io;
-
-#[cfg(feature = "sign")]
-use crate::message::{escape, shorten};
 
 /// Returns what an I/O error says, without its number.
 pub(crate) fn io_error(error: &io::Error) -> String {
@@ -21,40 +18,6 @@ pub(crate) fn io_error(error: &io::Error) -> String {
         (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(chars).collect(),
         _ => text,
     }
-}
-
-/// Returns what an error of JSON says, on one line: with the types of JSON instead of those of serde and Rust, and without values of
-/// other types.
-#[cfg(feature = "sign")]
-pub(crate) fn json_error(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let (text, place) = text
-        .rfind(" at line ")
-        .filter(|_| error.line() > 0)
-        .map_or((text.as_str(), ""), |at| text.split_at(at));
-    let types = text.strip_prefix("invalid type: ").and_then(|types| types.rsplit_once(", expected "));
-    let text = match types {
-        Some((found, expected)) => format!("expected {}, found {}", json_type(expected), json_type(found)),
-        None => text.replacen("missing field", "missing required field", 1),
-    };
-    shorten(&escape(&text)) + place
-}
-
-/// Returns the type of JSON that serde describes.
-#[cfg(feature = "sign")]
-fn json_type(text: &str) -> &str {
-    const TYPES: [(&str, &str); 9] = [
-        ("a sequence", "a list"),
-        ("sequence", "a list"),
-        ("map", "a map"),
-        ("struct ", "a map"),
-        ("internally tagged enum ", "a map"),
-        ("string", "a string"),
-        ("integer", "a number"),
-        ("floating point", "a number"),
-        ("boolean", "a boolean"),
-    ];
-    TYPES.iter().find(|(serde, _)| text.starts_with(serde)).map_or(text, |(_, json)| json)
 }
 
 #[cfg(feature = "registry")]
@@ -74,6 +37,9 @@ mod transport {
 
     use rustls::CertificateError;
 
+    /// The cause of the kind [`CauseKind::Resolve`], to which [`Cause::about_host`] adds the name.
+    const UNRESOLVED: &str = "failed to resolve the host name";
+
     /// Why a connection could not be made, or broke.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub(crate) struct Cause {
@@ -88,12 +54,20 @@ mod transport {
         TlsUnavailable,
         /// The certificate's authority is not trusted.
         UnknownAuthority,
+        /// The certificate is that of an authority.
+        CaCertificate,
         /// The certificate is not valid for other reasons.
         Certificate,
+        /// The server and this program do not agree about TLS.
+        Handshake,
         /// The server answers TLS in plain HTTP.
         PlainHttp,
         /// The server answers plain HTTP in TLS.
         Tls,
+        /// The host name has no address.
+        Resolve,
+        /// The proxy cannot be used.
+        Proxy,
         /// Anything else.
         Other,
     }
@@ -120,6 +94,19 @@ mod transport {
             Self { kind: self.kind, text: change(&self.text) }
         }
 
+        /// Returns the same cause with the name of the host, if it is about the name.
+        pub(crate) fn about_host(self, host: &str) -> Self {
+            if self.kind != CauseKind::Resolve {
+                return self;
+            }
+            self.map(|text| text.replacen(UNRESOLVED, &format!("{UNRESOLVED} `{host}`"), 1))
+        }
+
+        /// Returns the same cause as that of a proxy.
+        pub(crate) fn of_proxy(self, change: impl FnOnce(&str) -> String) -> Self {
+            Self { kind: CauseKind::Proxy, ..self.map(change) }
+        }
+
         /// Returns the innermost cause of an error: the outer ones only say that sending failed.
         pub(crate) fn find(error: &(dyn Error + 'static)) -> Self {
             let mut cause = error;
@@ -132,33 +119,47 @@ mod transport {
                 let inner = io.and_then(|error| error.get_ref()).map(|inner| inner as &(dyn Error + 'static));
                 match (inner.or_else(|| cause.source()), io) {
                     (Some(next), _) => cause = next,
-                    (None, Some(error)) => return super::io_error(error).into(),
+                    (None, Some(error)) => return Self::other(&super::io_error(error)),
                     (None, None) => break,
                 }
             }
-            let text = cause.to_string().replace("connection was not ready", "it was closed");
-            // hyper has no other sign of it.
-            let kind = if text.contains("invalid HTTP version") { CauseKind::Tls } else { CauseKind::Other };
-            Self::new(kind, text)
+            Self::other(&cause.to_string())
+        }
+
+        /// Describes an error that only its text tells from others.
+        fn other(text: &str) -> Self {
+            const LOOKUP: &str = "failed to lookup address information: ";
+            if let Some(reason) = text.strip_prefix(LOOKUP) {
+                return Self::new(CauseKind::Resolve, unresolved(reason));
+            }
+            if let Some(reason) = text.strip_prefix("tunnel error: ") {
+                return Self::new(CauseKind::Proxy, tunnel(reason));
+            }
+            match text {
+                "invalid HTTP version parsed" => {
+                    Self::new(CauseKind::Tls, "the server did not answer with HTTP")
+                }
+                text => Self::from(text.replace("connection was not ready", "it was closed")),
+            }
         }
 
         /// Describes an error of TLS.
         fn tls(error: &rustls::Error) -> Self {
-            let other = |text: &str| Self::from(text);
+            let other = |text: &str| Self::new(CauseKind::Handshake, text);
             match error {
                 rustls::Error::InvalidCertificate(error) => Self::certificate(error),
                 rustls::Error::InvalidMessage(_) => {
                     Self::new(CauseKind::PlainHttp, "the server did not answer with TLS")
                 }
                 rustls::Error::AlertReceived(alert) => {
-                    format!("the server ended the TLS handshake: {}", words(alert)).into()
+                    other(&format!("the server ended the TLS handshake: {}", words(alert)))
                 }
                 rustls::Error::PeerIncompatible(_) => {
                     other("the server has no version or cipher of TLS in common")
                 }
                 rustls::Error::NoCertificatesPresented => other("the server presented no certificate"),
                 rustls::Error::General(text) => other(text),
-                error => format!("the TLS handshake failed: {}", words(error)).into(),
+                error => other(&format!("the TLS handshake failed: {}", words(error))),
             }
         }
 
@@ -183,8 +184,8 @@ mod transport {
                     format!("the certificate is not valid for {}", expected.to_str()),
                 ),
                 CertificateError::Other(error) if error.to_string() == "CaUsedAsEndEntity" => {
-                    let text = "the certificate is that of an authority, which cannot be a server's";
-                    (CauseKind::Certificate, text.to_owned())
+                    let text = "the server certificate is a CA certificate";
+                    (CauseKind::CaCertificate, text.to_owned())
                 }
                 CertificateError::Other(error) => {
                     (CauseKind::Certificate, format!("the certificate is invalid: {}", words(&error.0)))
@@ -193,6 +194,32 @@ mod transport {
             };
             Self::new(kind, text)
         }
+    }
+
+    /// Describes why a host name has no address, from the reason of the resolver, which differs between systems.
+    fn unresolved(reason: &str) -> String {
+        const MISSING: [&str; 4] = [
+            "Name does not resolve",
+            "Name or service not known",
+            "No address associated with hostname",
+            "nodename nor servname provided, or not known",
+        ];
+        if MISSING.iter().any(|missing| reason.starts_with(missing)) {
+            UNRESOLVED.to_owned()
+        } else {
+            format!("{UNRESOLVED} ({})", reason.to_lowercase())
+        }
+    }
+
+    /// Describes why a proxy did not connect to a server.
+    fn tunnel(reason: &str) -> String {
+        match reason {
+            "proxy authorization required" => "it requires a user name and a password",
+            "unsuccessful" => "it refused the connection to the registry",
+            "unexpected end of file" => "it closed the connection",
+            _ => "it did not answer as a proxy",
+        }
+        .to_owned()
     }
 
     /// Returns the name of a variant as words: `handshake failure` for `HandshakeFailure`, without what it contains.
@@ -292,12 +319,41 @@ mod transport {
         }
 
         #[test]
+        fn causes_are_not_in_the_words_of_the_library() {
+            let texts = [
+                "failed to lookup address information: Name does not resolve",
+                "failed to lookup address information: Try again",
+                "tunnel error: unsuccessful",
+                "tunnel error: proxy authorization required",
+                "invalid HTTP version parsed",
+                "connection was not ready",
+            ];
+            let causes = texts.map(|text| Cause::find(&io::Error::other(text)).about_host("quay.io"));
+            let shown = causes.map(|cause| format!("{:?}: {cause}", cause.kind)).join("\n");
+            assert_eq!(
+                shown,
+                "Resolve: failed to resolve the host name `quay.io`\n\
+                 Resolve: failed to resolve the host name `quay.io` (try again)\n\
+                 Proxy: it refused the connection to the registry\n\
+                 Proxy: it requires a user name and a password\n\
+                 Tls: the server did not answer with HTTP\n\
+                 Other: it was closed"
+            );
+        }
+
+        #[test]
         fn cause_is_recognized_by_its_type() {
             let find = |error: rustls::Error| Cause::find(&io::Error::other(error));
             let unknown = find(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer));
             assert_eq!(unknown.kind, CauseKind::UnknownAuthority);
             let expired = find(rustls::Error::InvalidCertificate(CertificateError::Expired));
             assert_eq!(expired.kind, CauseKind::Certificate);
+            let other = || OtherError(std::sync::Arc::new(CaUsedAsEndEntity));
+            let authority = find(rustls::Error::InvalidCertificate(CertificateError::Other(other())));
+            assert_eq!(
+                authority,
+                Cause::new(CauseKind::CaCertificate, "the server certificate is a CA certificate")
+            );
             let plain = find(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType));
             assert_eq!(plain.kind, CauseKind::PlainHttp);
             let refused = Cause::find(&io::Error::from_raw_os_error(libc::ECONNREFUSED));

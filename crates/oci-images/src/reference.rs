@@ -32,6 +32,9 @@ pub enum ReferenceError {
         "invalid repository name: expected lowercase letters and digits, separated by `.`, `_`, `__`, `-` and `/`"
     )]
     Name,
+    /// The name begins with a scheme, such as `https://`.
+    #[error("must not begin with `{0}`")]
+    Scheme(String),
     /// The name is an identifier of 64 hexadecimal digits.
     #[error("a name of 64 hexadecimal digits would be treated as an image ID")]
     Identifier,
@@ -165,7 +168,7 @@ impl FromStr for Reference {
             Some(colon) => (&rest[..last + colon], Some(&rest[last + colon + 1..])),
             None => (rest, None),
         };
-        let (registry, repository) = split(name)?;
+        let (registry, repository) = split(name).map_err(|error| scheme(text).unwrap_or(error))?;
         if tag.is_some_and(|tag| !is_tag(tag)) {
             return Err(ReferenceError::Tag);
         }
@@ -184,6 +187,14 @@ pub fn is_loopback(registry: &str) -> bool {
         None => registry.split_once(':').map_or(registry, |(host, _)| host),
     };
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Returns the error for a name that begins with a scheme.
+fn scheme(text: &str) -> Option<ReferenceError> {
+    let (scheme, _) = text.split_once("://")?;
+    let is_scheme =
+        (1..16).contains(&scheme.len()) && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_scheme.then(|| ReferenceError::Scheme(format!("{scheme}://")))
 }
 
 /// The registry and the repository of a name.
@@ -365,6 +376,8 @@ mod tests {
         assert!(parse("[2001:db8::1]:5000/a/b").is_ok());
         assert!(parse("[::1]/a").is_ok());
         assert_eq!(parse("Host/a").map(|name| name.to_string()), Ok("Host/a".to_owned()));
+        assert_eq!(parse("https://x.io/a:v1"), Err(ReferenceError::Scheme("https://".to_owned())));
+        assert_eq!(parse("://x.io/a:v1"), Err(ReferenceError::Name));
         assert_eq!(parse("[]/a"), Err(ReferenceError::Name));
         assert_eq!(parse("[::1]x/a"), Err(ReferenceError::Name));
         assert_eq!(parse("a:é"), Err(ReferenceError::Tag));

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use kube_yaml::is_same_name;
 use olm_model::catalog::{Bundle, Entry, Icon, Package};
 use olm_model::csv::ClusterServiceVersion;
+use olm_model::report::suggest;
 use olm_model::version;
 use olm_model::version::Version;
 
@@ -23,16 +24,14 @@ pub enum AddError {
     #[error("invalid channel name `{0}`: channel names must not be empty or contain whitespace")]
     ChannelName(String),
     /// The default channel has no entries.
-    #[error(
-        "default channel `{default}` is not a channel of package `{package}`: its channels are {channels}"
-    )]
+    #[error("default channel `{default}` is not a channel of package `{package}`{known}")]
     NoDefaultChannel {
         /// The package.
         package: String,
         /// The default channel as given.
         default: String,
-        /// The channels of the package.
-        channels: String,
+        /// The channels of the package, for the end of the message.
+        known: String,
     },
     /// A blob cannot be written as JSON.
     #[error("failed to write a blob as JSON")]
@@ -257,7 +256,7 @@ pub fn check_default_channel(blobs: &[PackageBlob], package: &str) -> Result<(),
     Err(AddError::NoDefaultChannel {
         package: package.to_owned(),
         default: default.to_owned(),
-        channels: channels.join(", "),
+        known: suggest::or_known(default, "its channels are", channels),
     })
 }
 

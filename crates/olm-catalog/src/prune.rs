@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::upgrade::MAX_COMPARISONS;
 use super::validate::{Channel, Entry, PackageGraph, Packages, Shape, UnknownChannel, shape};
+use olm_model::report::suggest;
 use olm_model::version::Range;
 
 /// What to keep: `PACKAGE[/CHANNEL][@RANGE]`.
@@ -50,8 +51,13 @@ impl std::str::FromStr for Keep {
 #[non_exhaustive]
 pub enum PruneError {
     /// The catalog does not have the package.
-    #[error("package `{0}` is not in the catalog")]
-    Package(String),
+    #[error("package `{package}` is not in the catalog{known}")]
+    Package {
+        /// The package.
+        package: String,
+        /// The packages of the catalog, for the end of the message.
+        known: String,
+    },
     /// The package does not have the channel.
     #[error(transparent)]
     Channel(#[from] UnknownChannel),
@@ -113,15 +119,19 @@ pub fn prune<'b>(
     keep: &[Keep],
     defaults: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<&'b str, Kept<'b>>, PruneError> {
+    let unknown = |package: &str| {
+        let known = suggest::or_known(package, "its packages are", packages.keys().copied());
+        PruneError::Package { package: package.to_owned(), known }
+    };
     for package in defaults.keys() {
         if !keep.iter().any(|keep| keep.package == *package) {
-            return Err(PruneError::Package(package.clone()));
+            return Err(unknown(package));
         }
     }
     let mut all = BTreeMap::new();
     for wanted in keep {
         let Some((&name, linked)) = packages.get_key_value(wanted.package.as_str()) else {
-            return Err(PruneError::Package(wanted.package.clone()));
+            return Err(unknown(&wanted.package));
         };
         if let Some(channel) = &wanted.channel {
             linked.channel(channel)?;

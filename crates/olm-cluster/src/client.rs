@@ -19,9 +19,10 @@ use tracing::debug;
 use super::credentials::{self, Credentials};
 use super::kinds::Kind;
 use super::snapshot::{Snapshot, name_of, namespace_of, string};
-use kube_yaml::text::{shortened, with_causes};
+use kube_yaml::text::{excerpt, shortened, with_causes};
 use oci_images::plain::transport_cause;
 use oci_images::secrets::{Address, Secrets};
+use olm_model::report::suggest;
 
 /// The field manager of what this program applies.
 pub const MANAGER: &str = "bundle-tool";
@@ -63,6 +64,16 @@ pub enum Error {
         file: String,
         /// The reason, without anything that the file contains.
         reason: String,
+    },
+    /// A kubeconfig does not have the context that is to be used.
+    #[error("kubeconfig {file} has no context `{context}`{known}")]
+    Context {
+        /// The file, or several with a colon between them.
+        file: String,
+        /// The context.
+        context: String,
+        /// The contexts that it has, for the end of the message.
+        known: String,
     },
     /// The configuration cannot be used to connect.
     #[error("failed to use the configuration of the cluster {server}: {reason}")]
@@ -177,6 +188,7 @@ impl Cluster {
                 None => Kubeconfig::read(),
             }
             .map_err(|error| unusable(error, &secrets))?;
+            check_context(&file, context, files)?;
             credentials::resolve(&mut file, context, &secrets).map_err(invalid)?;
             Config::from_custom_kubeconfig(file, &options).await.map_err(|error| unusable(error, &secrets))?
         } else {
@@ -616,6 +628,22 @@ fn has_kubeconfig() -> bool {
         return true;
     }
     std::env::var_os("HOME").is_some_and(|home| PathBuf::from(home).join(".kube/config").exists())
+}
+
+/// Fails if a kubeconfig does not have the context that is to be used.
+fn check_context(
+    kubeconfig: &Kubeconfig,
+    context: Option<&str>,
+    file: impl FnOnce() -> String,
+) -> Result<(), Error> {
+    // Without any, there is an error of its own.
+    let Some(wanted) = context.or(kubeconfig.current_context.as_deref()) else { return Ok(()) };
+    let known = kubeconfig.contexts.iter().map(|context| context.name.as_str());
+    if known.clone().any(|name| name == wanted) {
+        return Ok(());
+    }
+    let known = suggest::or_known(wanted, "its contexts are", known);
+    Err(Error::Context { file: file(), context: excerpt(wanted).into_owned(), known })
 }
 
 /// Returns why a kubeconfig cannot be used. The parser's own message quotes the lines around an error, which may have tokens.

@@ -2,6 +2,7 @@
 //!
 //! Source: `pkg/labels/selector.go` of k8s.io/apimachinery.
 
+use std::fmt;
 use std::str::FromStr;
 
 /// A label selector.
@@ -45,6 +46,30 @@ impl FromStr for LabelSelector {
             .map(|part| Requirement::parse(part.trim()))
             .collect::<Result<_, _>>()
             .map(Self)
+    }
+}
+
+impl fmt::Display for LabelSelector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, requirement) in self.0.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(formatter, "{comma}{requirement}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, values, is_negated } = self;
+        match (values.as_deref(), is_negated) {
+            (None, false) => write!(formatter, "{key}"),
+            (None, true) => write!(formatter, "!{key}"),
+            (Some([value]), false) => write!(formatter, "{key}={value}"),
+            (Some([value]), true) => write!(formatter, "{key}!={value}"),
+            (Some(values), false) => write!(formatter, "{key} in ({})", values.join(",")),
+            (Some(values), true) => write!(formatter, "{key} notin ({})", values.join(",")),
+        }
     }
 }
 
@@ -159,5 +184,13 @@ mod tests {
         {
             assert!(text.parse::<LabelSelector>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn selector_is_shown_as_it_is_parsed() {
+        for text in ["", "a=b", "a!=b,c", "!a,b in (c,d)", "a notin (b,c)"] {
+            assert_eq!(text.parse::<LabelSelector>().unwrap().to_string(), text);
+        }
+        assert_eq!("a == b, c in (d)".parse::<LabelSelector>().unwrap().to_string(), "a=b,c=d");
     }
 }

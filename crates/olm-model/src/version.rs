@@ -207,7 +207,11 @@ fn split(text: &str) -> Vec<String> {
 /// Appends one comparison, or two if its version ends with a wildcard.
 fn expand(part: &str, into: &mut Vec<(Comparator, Version)>) -> Result<(), VersionError> {
     let Some(digit) = part.find(|c: char| c.is_numeric()) else {
-        return fail(format!("missing version in `{part}`"));
+        let version = part.trim_start_matches(['=', '!', '<', '>']);
+        return fail(match version {
+            "" => format!("missing version in `{part}`"),
+            version => format!("invalid version `{version}`"),
+        });
     };
     let (operator, version) = part.split_at(digit);
     let Some(comparator) = Comparator::parse(operator.trim()) else {

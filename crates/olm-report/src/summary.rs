@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use annotate_snippets::renderer::{AnsiColor, Style};
 
 use super::diagnostic::Subject;
-use kube_yaml::text::{counted, printable};
+use kube_yaml::text::{counted, printable, source_name};
 use olm_model::report::Severity;
 
 /// How many bundles and catalogs were validated, with what result.
@@ -17,6 +17,8 @@ pub struct Summary {
     bundles: Verdicts,
     catalogs: Verdicts,
     unreadable: usize,
+    /// Whether only catalogs were to be validated.
+    is_of_catalogs: bool,
     errors: usize,
     warnings: usize,
     ignored: usize,
@@ -62,11 +64,18 @@ impl Summary {
             if let Some(contents) = &subject.contents {
                 let verdict = if subject.passed { "passed" } else { "failed" };
                 let (errors, warnings) = (counted(errors, "error"), counted(warnings, "warning"));
-                let path = printable(subject.path);
+                let path = printable(source_name(subject.path));
                 summary.lines.push(format!("{path}: {contents}, {verdict}: {errors}, {warnings}"));
             }
         }
         summary
+    }
+
+    /// Returns the same summary of a command that validates only catalogs, also where none could be read.
+    #[must_use]
+    pub fn of_catalogs(mut self) -> Self {
+        self.is_of_catalogs = true;
+        self
     }
 
     /// Prints a line for each catalog, one that counts bundles and findings, and how to learn more about a rule; with
@@ -81,7 +90,7 @@ impl Summary {
         if !self.lines.is_empty() && self.bundles.passed + self.bundles.failed == 0 {
             return Ok(());
         }
-        let mut line = verdict(self.bundles, self.catalogs, self.unreadable);
+        let mut line = verdict(self.bundles, self.catalogs, self.unreadable, self.is_of_catalogs);
         let count = |count: usize, name: &str, style: Style| {
             let text = counted(count, name);
             if color && count > 0 { format!("{style}{text}{style:#}") } else { text }
@@ -102,11 +111,12 @@ impl Summary {
 }
 
 /// `2 bundles, 1 failed`, as short as it is clear.
-fn verdict(bundles: Verdicts, catalogs: Verdicts, unreadable: usize) -> String {
+fn verdict(bundles: Verdicts, catalogs: Verdicts, unreadable: usize, is_of_catalogs: bool) -> String {
     let validated = [(bundles, "bundle"), (catalogs, "catalog")];
     let (passed, failed) = (bundles.passed + catalogs.passed, bundles.failed + catalogs.failed);
     // What could not be read counts as a bundle, unless only catalogs were validated.
-    let is_bundle = catalogs.passed + catalogs.failed == 0 || bundles.passed + bundles.failed > 0;
+    let is_bundle =
+        !is_of_catalogs && (catalogs.passed + catalogs.failed == 0 || bundles.passed + bundles.failed > 0);
     let counts = validated.map(|(verdicts, name)| {
         let extra = if (name == "bundle") == is_bundle { unreadable } else { 0 };
         (verdicts.passed + verdicts.failed + extra, name)
@@ -147,8 +157,9 @@ mod tests {
             (none, counts(1, 0), 1, "2 catalogs, 1 passed, 1 could not be read"),
             (counts(3, 0), counts(0, 1), 0, "3 bundles and 1 catalog, 1 failed"),
         ] {
-            assert_eq!(verdict(bundles, catalogs, unreadable), expected);
+            assert_eq!(verdict(bundles, catalogs, unreadable, false), expected);
         }
+        assert_eq!(verdict(none, none, 1, true), "1 catalog, 1 could not be read");
     }
 
     #[test]

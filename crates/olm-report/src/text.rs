@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 
 use super::diagnostic::{Diagnostic, Subject};
-use kube_yaml::text::printable;
+use kube_yaml::text::{printable, source_name};
 use olm_model::report::Excerpt;
 use olm_model::report::wrap::wrap;
 use olm_model::report::{IgnoredBy, Severity};
@@ -155,7 +155,8 @@ fn place<'a>(
     excerpt: Option<&'a Excerpt>,
     kind: AnnotationKind,
 ) -> Vec<Element<'a>> {
-    let origin = Origin::path(printable(file).into_owned());
+    let file = printable(source_name(file));
+    let origin = Origin::path(file.to_string());
     let Some((line, column)) = place else { return vec![origin.into()] };
     let origin = origin.line(line as usize).char_column(column as usize);
     let Some(excerpt) = excerpt else { return vec![origin.into()] };
@@ -165,7 +166,7 @@ fn place<'a>(
     if excerpt.is_cut {
         vec![origin.into(), snippet.into()]
     } else {
-        vec![snippet.path(printable(file).into_owned()).into()]
+        vec![snippet.path(file.into_owned()).into()]
     }
 }
 

@@ -82,7 +82,7 @@ async function previewGraph(uri) {
       vscode.window.showErrorMessage("no catalog is open: open a file of it, or select its directory in the Explorer");
       return;
     }
-    const packages = JSON.parse(await run(program(), ["catalog", "list", "packages", catalog, "--output", "json"]));
+    const { packages } = JSON.parse(await run(program(), ["catalog", "list", "packages", catalog, "--output", "json"]));
     const names = packages.map((item) => item.name);
     const name = names.length > 1 ? await vscode.window.showQuickPick(names, { placeHolder: "Package" }) : names[0];
     if (name === undefined) {

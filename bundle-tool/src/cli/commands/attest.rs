@@ -20,11 +20,12 @@ pub(crate) const MAX_SIGNED: u64 = 64 << 20;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  # Describe what a release contains
-  bundle-tool attest sbom --name gizmo-operator-1.2.0 >gizmo-operator.spdx.json
+  # Describe what a release contains, and how it was built
+  bundle-tool attest sbom >gizmo-operator.spdx.json
+  bundle-tool attest provenance *.tar.gz >provenance.json
 
-  # Sign the files of a release
-  bundle-tool attest sign --key cosign.key gizmo-operator.tar.gz")]
+  # Sign the checksums of a release
+  bundle-tool attest sign SHA256SUMS --key cosign.key")]
 pub(crate) struct Attest {
     #[command(subcommand)]
     what: What,
@@ -49,8 +50,9 @@ enum What {
     Provenance(Provenance),
     /// Sign files with a private key, as `cosign sign-blob` does
     ///
-    /// Writes the signature of each FILE to FILE.sig. Verify it with `bundle-tool verify --signature FILE.sig` or
-    /// `cosign verify-blob`.
+    /// Writes the signature of each FILE to FILE.sig, and overwrites an existing FILE.sig. Verify it with
+    /// `bundle-tool verify --signature FILE.sig` or, because no transparency log contains the signature,
+    /// `cosign verify-blob --insecure-ignore-tlog=true`.
     ///
     /// Exit status: 0 on success, 2 if the key or a file cannot be read, with nothing written.
     Sign(Sign),
@@ -142,7 +144,7 @@ struct Sign {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[expect(clippy::doc_markdown, reason = "a help text, in which a variable is shown as in a shell")]
-    /// Private key, such as cosign.key; $COSIGN_PASSWORD decrypts it
+    /// Private key, such as cosign.key; its password is read from $COSIGN_PASSWORD
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
 }

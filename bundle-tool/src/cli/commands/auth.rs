@@ -29,8 +29,8 @@ enum Command {
 ///
 /// Lists the files in the order in which they are read: `$REGISTRY_AUTH_FILE` alone if it is set, otherwise
 /// `$XDG_RUNTIME_DIR/containers/auth.json`, `~/.config/containers/auth.json` and `~/.docker/config.json` (or
-/// `$DOCKER_CONFIG/config.json`). In a file, a credential helper of the registry comes first, then the entry that
-/// matches most of the image's name, then the default credential store (`credsStore`). Passwords and tokens are never printed,
+/// `$DOCKER_CONFIG/config.json`). In a file, a credential helper of the registry comes first, then the entry with the
+/// longest matching prefix, then the default credential store (`credsStore`). Passwords and tokens are never printed,
 /// and no registry is contacted.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:

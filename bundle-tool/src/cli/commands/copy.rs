@@ -11,7 +11,7 @@ use oci_images::registry::{Policy, Resolver};
 use oci_images::transfer::Transfer;
 
 use crate::cli::exit::Exit;
-use crate::cli::images::RegistryArgs;
+use crate::cli::images::{RegistryArgs, image_source};
 use crate::cli::outputs;
 use crate::cli::progress::progress;
 use crate::cli::runtime::runtime;
@@ -37,7 +37,7 @@ use crate::cli::runtime::runtime;
   docker load --input app.tar")]
 pub(crate) struct Copy {
     /// Image to copy
-    #[arg(value_name = "SOURCE")]
+    #[arg(value_name = "SOURCE", value_parser = image_source)]
     from: ImageLocation,
     /// Where to copy it to
     #[arg(value_name = "TARGET")]
@@ -67,6 +67,7 @@ impl Copy {
             && !matches!(from, ImageLocation::DockerArchive(..))
             && matches!(to, ImageLocation::Registry(_) | ImageLocation::Directory(..));
         outputs::require_other_image(&from, &to)?;
+        outputs::require_parent_of_archive(&to)?;
         // Opened first: an image is not copied if its digest cannot be written.
         let [digest_file] = outputs::open([("--digest-file", digest_file.as_deref())], &[&from, &to])?;
         let copier = Copier { options: registries.options(), resolver: Resolver::from_env(), platform };

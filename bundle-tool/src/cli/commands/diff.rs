@@ -18,7 +18,7 @@ use crate::cli::runtime::SharedRuntime;
 use crate::cli::versions::Versions;
 use crate::terminal::{DIFF_STYLES, WARNING, stderr, stdout};
 use kube_yaml::Tree;
-use kube_yaml::text::{counted, excerpt, write_json};
+use kube_yaml::text::{counted, excerpt, source_name, write_json};
 use olm_catalog::validate::resolve;
 use olm_model::disk;
 use olm_model::disk::format::{self, Format, FormatError};
@@ -125,10 +125,10 @@ impl Diff {
     /// Compares the CRDs along the upgrade edges of a catalog.
     fn upgrades(&self, catalog: &str) -> Result<Exit> {
         let available = AvailableBundles::read(&self.versions.bundles)?;
-        let failed = || format!("failed to read {catalog}");
+        let failed = || format!("failed to read {}", source_name(catalog));
         let sources = load::sources(catalog, &self.registries).with_context(failed)?;
         let (blobs, kept) = contents::read(sources, |bundle| edges::crds_of(&bundle)).with_context(failed)?;
-        let name = if catalog == "-" { "standard input" } else { catalog };
+        let name = source_name(catalog);
         if blobs.is_empty() {
             bail!("{name} is empty: expected a file-based catalog");
         }

@@ -194,14 +194,8 @@ impl FixTarget for BundleFiles<'_> {
         allowed: impl Fn(&FindingFix) -> bool,
         done: &mut Vec<Done>,
     ) -> Result<bool> {
-        let mut by_file: BTreeMap<&str, Vec<(&'static str, &FindingFix)>> = BTreeMap::new();
-        for finding in found {
-            if let Some((file, fix)) = fix_of(finding).filter(|(_, fix)| allowed(fix)) {
-                by_file.entry(file).or_default().push((finding.rule, fix));
-            }
-        }
         let mut has_changed = false;
-        for (file, fixes) in by_file {
+        for (file, fixes) in by_file(found, allowed) {
             let Some(target) = self.bundle.source(file) else { continue };
             let Ok(text) = std::str::from_utf8(&target.bytes) else { continue };
             let only: Vec<&FindingFix> = fixes.iter().map(|(_, fix)| *fix).collect();
@@ -218,6 +212,34 @@ impl FixTarget for BundleFiles<'_> {
         }
         Ok(has_changed)
     }
+
+    fn count(&self, found: &Vec<Finding>, wanted: impl Fn(&FindingFix) -> bool) -> Result<usize> {
+        let mut count = 0;
+        for (file, fixes) in by_file(found, wanted) {
+            let Some(target) = self.bundle.source(file) else { continue };
+            let Ok(text) = std::str::from_utf8(&target.bytes) else { continue };
+            let fixes = fixes.into_iter().map(|(_, fix)| fix).collect();
+            count += fixpoint::applicable(fixes, |fixes| {
+                let (new, applied) = fix::apply(text, fixes);
+                if new == text { Vec::new() } else { applied }
+            });
+        }
+        Ok(count)
+    }
+}
+
+/// Returns the allowed fixes of findings that count, by file, with their rules.
+fn by_file(
+    found: &[Finding],
+    allowed: impl Fn(&FindingFix) -> bool,
+) -> BTreeMap<&str, Vec<(&'static str, &FindingFix)>> {
+    let mut by_file: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for finding in found {
+        if let Some((file, fix)) = fix_of(finding).filter(|(_, fix)| allowed(fix)) {
+            by_file.entry(file).or_default().push((finding.rule, fix));
+        }
+    }
+    by_file
 }
 
 /// Returns whether a directory is a catalog.
@@ -227,7 +249,7 @@ impl FixTarget for BundleFiles<'_> {
 fn is_catalog(directory: &str) -> Result<bool> {
     let is_image = Location::of_image(directory)?.is_some();
     if !is_image && !Path::new(directory).exists() {
-        bail!("cannot fix {directory}: there is no such directory");
+        bail!("failed to fix {directory}: no such file or directory");
     }
     let path = Path::new(directory);
     let format = match (is_image, path.is_dir() || path.is_file()) {

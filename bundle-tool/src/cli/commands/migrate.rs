@@ -1,6 +1,6 @@
 //! `bundle-tool olm migrate`: plans the move of operators from OLM v0 to OLM v1.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -29,14 +29,12 @@ use olm_model::disk;
 use olm_model::names::is_label;
 use olm_model::read;
 use olm_model::read::catalog::Source;
-use olm_model::report::{Severity, Suite};
+use olm_model::report::{Severity, Suite, suggest};
 use olm_model::{Annotations, Bundle};
 use olm_rules::{Extension, Selection, dns_subdomain};
 
 /// The maximum number of objects that the API server is asked for one by one.
 const MAX_CRDS: usize = 500;
-/// The maximum number of channels that are named.
-const MAX_CHANNELS: usize = 10;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("namespace", |argument| argument.help("Namespace of the operator [default: all namespaces]")))]
@@ -270,18 +268,8 @@ impl Migrate {
         if packages.is_empty() {
             bail!("{} contains no packages", self.target);
         }
-        if let Some(channel) = &self.channel
-            && !packages.values().any(|linked| linked.channels.contains_key(channel.as_str()))
-        {
-            let known: BTreeSet<&str> =
-                packages.values().flat_map(|linked| linked.channels.keys().copied()).collect();
-            let more = if known.len() > MAX_CHANNELS { ", …" } else { "" };
-            let known: Vec<&str> = known.into_iter().take(MAX_CHANNELS).collect();
-            bail!(
-                "channel `{channel}` is not in {}: its channels are {}{more}",
-                self.target,
-                known.join(", ")
-            );
+        if let Some(channel) = &self.channel {
+            super::catalog::load::require_channel(&packages, channel)?;
         }
         let packages: Vec<_> = packages.into_iter().collect();
         packages
@@ -289,9 +277,9 @@ impl Migrate {
             .map(|(name, linked)| {
                 let channel = self.channel.as_deref().unwrap_or(&linked.package.default_channel);
                 let Some(graph) = linked.channels.get(channel) else {
-                    let known: Vec<&str> = linked.channels.keys().copied().take(MAX_CHANNELS).collect();
+                    let known = suggest::listed(linked.channels.keys().copied()).unwrap_or_default();
                     let help = match &self.channel {
-                        Some(_) => format!("choose one of its channels with --channel: {}", known.join(", ")),
+                        Some(_) => format!("choose one of its channels with --channel: {known}"),
                         None => "run `bundle-tool catalog validate`".to_owned(),
                     };
                     let mut operator = self.operator(name, "", channel, image);

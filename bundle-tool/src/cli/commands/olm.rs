@@ -15,10 +15,12 @@ use crate::cli::format::{Format, OutputOption};
 use crate::cli::runtime::runtime;
 use crate::cli::time_limit::TimeLimit;
 use crate::terminal::{NOTE, messages};
+use kube_yaml::Position;
 use kube_yaml::text::{printable, write_json};
 use olm_cluster::Snapshot;
 use olm_cluster::olm;
 use olm_cluster::olm::{Mirror, Options, Prepared, Status};
+use olm_model::Document;
 use olm_model::disk;
 use olm_model::read;
 
@@ -155,8 +157,7 @@ fn documents(name: &str) -> Result<Vec<serde_json::Value>> {
         name.split_once("@sha256:").map_or((name, None), |(path, digest)| (path, Some(digest)));
     let path = PathBuf::from(path);
     if path.is_dir() && digest.is_none() {
-        let found = disk::manifests::directory(&path)?;
-        return Ok(found.iter().map(|document| document.tree.root().to_json()).collect());
+        return objects(&disk::manifests::directory(&path)?);
     }
     let bytes = disk::file::read_in_project(&path, MAX_MANIFESTS)
         .with_context(|| format!("failed to read {}", path.display()))?;
@@ -166,8 +167,20 @@ fn documents(name: &str) -> Result<Vec<serde_json::Value>> {
             bail!("{} has digest sha256:{found}, expected sha256:{digest}", path.display());
         }
     }
-    let found = read::manifests::stream(&path.display().to_string(), bytes.as_slice())?;
-    Ok(found.iter().map(|document| document.tree.root().to_json()).collect())
+    objects(&read::manifests::stream(&path.display().to_string(), bytes.as_slice())?)
+}
+
+/// Returns the objects in documents, each of which needs a kind.
+fn objects(documents: &[Document]) -> Result<Vec<serde_json::Value>> {
+    let object = |document: &Document| {
+        let root = document.tree.root();
+        if kube_yaml::string(root, "kind").is_empty() {
+            let Position { line, column } = root.position();
+            bail!("{}:{line}:{column}: missing required field `kind`", document.file);
+        }
+        Ok(root.to_json())
+    };
+    documents.iter().map(object).collect()
 }
 
 impl Install {
@@ -222,7 +235,7 @@ impl ShowStatus {
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
             Format::Text => write_text(&status, &mut out)?,
-            Format::Json => write_json(&Document { version: 1, status: &status }, &mut out)?,
+            Format::Json => write_json(&StatusDocument { version: 1, status: &status }, &mut out)?,
         }
         out.flush()?;
         Ok(if status.is_ready() { Exit::Success } else { Exit::Findings })
@@ -231,7 +244,7 @@ impl ShowStatus {
 
 /// The JSON document about OLM.
 #[derive(Serialize)]
-struct Document<'a> {
+struct StatusDocument<'a> {
     version: u32,
     #[serde(flatten)]
     status: &'a Status,

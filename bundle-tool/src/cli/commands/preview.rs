@@ -23,11 +23,12 @@ use tokio::net::TcpListener;
 
 use crate::cli::bundles::bundle_of_project;
 use crate::cli::exit::Exit;
+use crate::cli::images::port;
 use crate::cli::runtime::runtime;
 use crate::cli::signals::Signals;
 use crate::settings;
 use crate::terminal::messages;
-use kube_yaml::text::printable;
+use kube_yaml::text::{printable, with_causes};
 use olm_model::disk::Directory;
 use olm_model::disk::file;
 use olm_model::disk::format::{self, Format};
@@ -49,7 +50,7 @@ pub(crate) struct Preview {
     #[arg(value_name = "DIR", default_value = ".")]
     directory: PathBuf,
     /// Port to listen on, on 127.0.0.1; 0 chooses a free port
-    #[arg(long, short, value_name = "PORT", default_value_t = 0)]
+    #[arg(long, short, value_name = "PORT", default_value_t = 0, value_parser = port)]
     port: u16,
     /// Directory of the page that `make web` built [default: the page in this program]
     #[arg(long, value_name = "DIR")]
@@ -191,7 +192,7 @@ impl Site {
             VERSION => json(&json!({"version": self.version(), "name": self.name})),
             FILES => match self.files() {
                 Ok(files) => json(&json!(files)),
-                Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}")),
+                Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &with_causes(error.as_ref())),
             },
             _ => {
                 let name = path.strip_prefix('/').filter(|name| !name.is_empty()).unwrap_or("index.html");

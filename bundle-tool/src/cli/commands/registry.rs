@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::cli::exit::Exit;
 use crate::cli::format::{Format, OutputOption};
-use crate::cli::images::{RegistryArgs, RegistryClient};
+use crate::cli::images::{RegistryArgs, RegistryClient, socket_address};
 use crate::cli::runtime::runtime;
 use crate::cli::signals::Signals;
 use crate::cli::time_limit::TimeLimit;
@@ -67,7 +67,7 @@ struct Gc {
 /// Prints its address as the only line on standard output and runs until SIGINT or SIGTERM, after which requests in
 /// progress have 10 seconds to complete; a second signal stops it immediately. Without --listen-anywhere, only this
 /// machine can reach it. Anyone who can reach it can read, write and delete images (requests from web pages on other
-/// origins are refused); with --htpasswd, every request requires a user name and a password.
+/// origins are rejected); with --htpasswd, every request requires a user name and a password.
 ///
 /// With --proxy, it is a pull-through cache of an upstream registry: it fetches and keeps what clients request, and serves what
 /// it has when the upstream registry is unreachable. It reads the upstream registry with the credentials of the user who runs
@@ -77,7 +77,7 @@ struct Gc {
 #[command(mut_args(of_upstream))]
 #[command(after_long_help = "\
 Examples:
-  # Serve a registry on loopback
+  # Serve a registry that only this machine can reach
   bundle-tool registry serve --dir /var/tmp/registry
 
   # Choose a free port
@@ -90,12 +90,12 @@ Examples:
     --tls-cert cert.pem --tls-key key.pem --htpasswd users
 
   # Cache what is pulled from quay.io, for tests without network access
-  bundle-tool registry serve --dir cache --proxy quay.io
+  bundle-tool registry serve --dir cache --proxy quay.io &
   bundle-tool copy --plain-http localhost:5000/example/operator:v1.0.0 \\
     oci:operator")]
 struct Serve {
     /// Address to listen on; port 0 chooses a free port
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:5000")]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:5000", value_parser = socket_address)]
     address: SocketAddr,
     /// Directory to store images in: one that this command wrote, or one that is empty or does not exist
     #[arg(long, value_name = "DIR")]
@@ -103,7 +103,7 @@ struct Serve {
     /// Allow an --address that other machines can reach
     #[arg(long)]
     listen_anywhere: bool,
-    /// Name under which clients reach the registry, in addition to its IP address and localhost (repeatable)
+    /// Host name to accept in requests, in addition to the IP address and localhost (repeatable)
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
     /// Serve an existing registry without changing it

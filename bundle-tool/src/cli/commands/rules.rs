@@ -18,11 +18,11 @@ use olm_model::report::rules::{GENERATED, RuleText, reference, table};
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Rules {
     /// Suites to list, separated by commas [default: all]
-    #[arg(long, value_delimiter = ',', value_name = "SUITE")]
+    #[arg(long, value_delimiter = ',', value_name = "SUITE", value_parser = SuiteName::listed())]
     suite: Vec<SuiteName>,
     #[command(flatten)]
     format: OutputOption<Output>,
-    /// Directory to write the rule reference to instead: a Markdown page for each rule, and README.md
+    /// Write the rule reference to this directory as Markdown, instead of printing the list
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     output_dir: Option<PathBuf>,
 }

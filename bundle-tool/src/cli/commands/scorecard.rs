@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use futures::{StreamExt as _, stream};
 
@@ -16,8 +16,9 @@ use crate::cli::images::{RegistryArgs, RegistryConnection};
 use crate::cli::runtime::SharedRuntime;
 use crate::cli::signals::interrupted;
 use crate::cli::time_limit::{TimeLimit, duration};
-use crate::terminal::{WARNING, stderr};
+use crate::terminal::{WARNING, messages, stderr};
 use kube_yaml::text::{printable, write_json};
+use kube_yaml::{Kind, Position};
 use olm_cluster::test_pods::{Outcome, PodTest, Settings, TestRun};
 use olm_cluster::test_storage::Gathered;
 use olm_cluster::{Cluster, Error};
@@ -131,13 +132,22 @@ impl Scorecard {
         let config = match &self.config {
             Some(path) => {
                 let name = path.display().to_string();
-                let documents = disk::manifests::files(path, vec![path.clone()])?;
+                let documents = disk::manifests::file(path)?;
                 let document = documents.first().with_context(|| format!("{name} is empty"))?;
-                Config::parse(&name, document.tree.root().to_json())?
+                let root = document.tree.root();
+                if root.kind() != Kind::Object {
+                    let Position { line, column } = root.position();
+                    bail!("{name}:{line}:{column}: expected a map, found {}", root.kind());
+                }
+                Config::parse(&name, root.to_json())?
             }
             None => scorecard::config(&bundle)?.unwrap_or_else(Config::stock),
         };
         let config = config.selected(&self.selector);
+        if config.stages.iter().all(|stage| stage.tests.is_empty()) && !self.selector.is_empty() {
+            let selector = self.selector.to_string();
+            writeln!(messages(), "{WARNING} the selector `{}` matches no test", printable(&selector))?;
+        }
         let is_in_image = |test: &TestSpec| !is_stock(test);
         let tests = if self.list {
             tests_of(config).map(|spec| Test { spec, results: Vec::new() }).collect()

@@ -12,7 +12,8 @@ use futures::FutureExt as _;
 
 use crate::cli::error_help::with_help;
 use crate::cli::exit::{Exit, print_error};
-use crate::cli::outputs::require_outside;
+use crate::cli::images::port;
+use crate::cli::outputs::{require_outside, require_parent};
 use crate::cli::runtime::runtime;
 use crate::cli::signals::Signals;
 use crate::sys::open_existing;
@@ -48,7 +49,7 @@ pub(crate) struct Serve {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Port to listen on, on all addresses; 0 chooses a free port
-    #[arg(long, short, value_name = "PORT", default_value_t = 50051)]
+    #[arg(long, short, value_name = "PORT", default_value_t = 50051, value_parser = port)]
     port: u16,
     /// Index of the catalog
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cache_dir", "build_index"])]
@@ -129,6 +130,9 @@ impl Serve {
         }
         if let Some(path) = write_to {
             require_outside("--build-index", path, &self.directory)?;
+            if self.build_index.is_some() {
+                require_parent(path)?;
+            }
             let bytes = load::build(&self.directory).with_context(failed)?;
             write_index(path, &bytes)?;
             return Ok(Exit::Success);

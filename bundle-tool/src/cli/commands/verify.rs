@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
+use oci_images::location::{self, ImageLocation};
 use oci_images::registry::{Identity, Reference, Repository, Resolver, Verification, Verifier, VerifyingKey};
 
 use super::attest::MAX_SIGNED;
@@ -75,7 +76,7 @@ impl Verify {
                 }
                 _ => bail!("--key or --certificate-identity is required"),
             };
-        let image: Reference = Repository::parse(subject)?;
+        let image = image(subject)?;
         let (digest, verification) = runtime()?
             .block_on(async {
                 let repository =
@@ -95,13 +96,26 @@ impl Verify {
             return Ok(Exit::Success);
         }
         let mut out = stderr();
+        let verified_image = image.at(digest.as_ref());
         if problems.is_empty() {
-            writeln!(out, "{ERROR} {digest} is not signed")?;
+            writeln!(out, "{ERROR} {verified_image} is not signed")?;
         }
         for problem in problems {
-            writeln!(out, "{ERROR} {digest} {}", printable(&problem.to_string()))?;
+            writeln!(out, "{ERROR} {verified_image} {}", printable(&problem.to_string()))?;
         }
         Ok(Exit::Findings)
+    }
+}
+
+/// Returns the image that is verified: one in a registry.
+fn image(subject: &str) -> Result<Reference> {
+    match subject.parse() {
+        Ok(ImageLocation::Registry(image)) => Ok(image),
+        Ok(place) => bail!("expected the name of an image in a registry, found {place}"),
+        Err(location::Error::Path(_)) if Path::new(subject).is_file() => {
+            bail!("{subject} is a file: pass its signature with --signature")
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -545,7 +545,7 @@ const REGISTRY: Command = Command {
     arity: Arity::None,
     ..Command::group(
         "registry",
-        "Work with SQLite databases, which are not supported",
+        "SQLite databases (not supported)",
         &[
             Command::leaf(
                 "add",

@@ -360,7 +360,7 @@ impl Document {
             digest: Digest,
         }
         let fields: Fields = serde_json::from_slice(bytes)
-            .map_err(|error| Error::malformed(what, "image manifest", &error))?;
+            .map_err(|error| Error::malformed_json(what, "image manifest", &error))?;
         let Fields { schema_version, media_type, config, layers, manifests, subject } = fields;
         if schema_version == Some(1) {
             let reason = "Docker image manifest schema 1 is not supported; convert the image, for example with \

@@ -58,13 +58,14 @@ pub fn open_docker_archive(path: &Path, wanted: Option<&str>) -> Result<Image, E
     let Scan { mut members, links, document: list } = scan(path, "Docker archive", DOCKER_LIST, MAX_MEMBERS)?;
     add_links(&mut members, links);
     let list = list.ok_or_else(|| Error::malformed(&what, "Docker archive", "manifest.json is missing"))?;
-    let entries: Vec<Entry> = serde_json::from_slice(&list)
-        .map_err(|error| Error::malformed(format!("{DOCKER_LIST} in {what}"), "Docker archive", &error))?;
+    let entries: Vec<Entry> = serde_json::from_slice(&list).map_err(|error| {
+        Error::malformed_json(format!("{DOCKER_LIST} in {what}"), "Docker archive", &error)
+    })?;
     let entry = choose(path, &entries, wanted)?;
     let archive = Archive { path: path.to_owned(), members };
     let config = archive.document(&entry.config)?;
     let parsed: ImageConfiguration = serde_json::from_slice(&config).map_err(|error| {
-        Error::malformed(Quoted(&entry.config).to_string(), "image configuration", &error)
+        Error::malformed_json(Quoted(&entry.config).to_string(), "image configuration", &error)
     })?;
     if entry.layers.len() > MAX_LAYERS {
         let what = format!("the number of layers in {}", Quoted(&entry.config));

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::json::json_error;
+
 /// An image could not be built, written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,11 +22,11 @@ pub enum Error {
     #[error(transparent)]
     Write(#[from] atomic_files::Error),
     /// The directory for temporary files does not accept a layer.
-    #[error("failed to write a layer to the temporary directory {} ({})", .directory.display(), hint(source))]
+    #[error("failed to write a layer to the temporary directory {}", .directory.display())]
     Temporary {
         /// The directory for temporary files.
         directory: PathBuf,
-        /// The system's reason.
+        /// The system's reason, with what the user can do about it.
         source: io::Error,
     },
     /// A FIFO, a device, a socket or a directory is where a regular file must be.
@@ -62,6 +64,14 @@ pub enum Error {
         path: String,
         /// The reason.
         reason: &'static str,
+    },
+    /// Two sources are for the same path inside an image, or one for a file and one for a directory.
+    #[error("duplicate path {} in the image: {sources}", Quoted(.path))]
+    DuplicatePath {
+        /// The path as the caller names it.
+        path: String,
+        /// The sources.
+        sources: String,
     },
     /// Foreign data has more bytes than its reader accepts.
     #[error("{what} exceeds the limit of {limit} bytes")]
@@ -139,6 +149,13 @@ impl Error {
 
     /// Turns an I/O error into one about the directory for temporary files, for `map_err`.
     pub(crate) fn temporary(source: io::Error) -> Self {
+        let source = match source.kind() {
+            // There may be space, but not for a file of this size.
+            io::ErrorKind::FileTooLarge => {
+                atomic_files::with_advice(source, "raise the file size limit, see `ulimit -f`")
+            }
+            _ => atomic_files::with_advice(source, "set TMPDIR to a directory with more space"),
+        };
         Self::Temporary { directory: std::env::temp_dir(), source }
     }
 
@@ -161,6 +178,15 @@ impl Error {
         Self::Malformed { what: what.into(), expected, reason: reason.to_string() }
     }
 
+    /// Returns an error about a document that is not the JSON of the expected form.
+    pub(crate) fn malformed_json(
+        what: impl Into<String>,
+        expected: &'static str,
+        error: &serde_json::Error,
+    ) -> Self {
+        Self::malformed(what, expected, &json_error(error))
+    }
+
     /// Returns an error about a path inside an image.
     pub(crate) fn unsafe_path(path: &str, reason: &'static str) -> Self {
         Self::UnsafePath { path: path.to_owned(), reason }
@@ -180,14 +206,6 @@ impl fmt::Display for Quoted<'_> {
         let end = self.0.char_indices().nth(Self::MAX_CHARS).map_or(self.0.len(), |(end, _)| end);
         let rest = if end < self.0.len() { "…" } else { "" };
         write!(formatter, "`{}{rest}`", self.0[..end].escape_debug())
-    }
-}
-
-/// Returns what the user can do about a temporary file that cannot be written.
-fn hint(source: &io::Error) -> &'static str {
-    match source.kind() {
-        io::ErrorKind::FileTooLarge => "raise the file size limit, see `ulimit -f`",
-        _ => "set TMPDIR to a directory with more space",
     }
 }
 

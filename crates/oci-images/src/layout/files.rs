@@ -5,7 +5,7 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::error::Error;
+use super::error::{Error, Quoted};
 use super::regular::type_name;
 use crate::sys;
 
@@ -28,6 +28,22 @@ pub enum Source {
     Disk(PathBuf),
     /// None: a symbolic link with this target, absolute or relative to the link's directory.
     Link(String),
+}
+
+impl Source {
+    /// Returns what messages call the source of the file at `path` in the image.
+    fn shown(&self, path: &str) -> String {
+        match self {
+            Self::Disk(source) => {
+                // Paths are canonical, unlike those that users give.
+                let current = std::env::current_dir().ok();
+                let below = current.and_then(|current| source.strip_prefix(current).ok());
+                below.unwrap_or(source).display().to_string()
+            }
+            Self::Bytes(_) => format!("generated file {}", Quoted(path)),
+            Self::Link(target) => format!("symbolic link to {}", Quoted(target)),
+        }
+    }
 }
 
 /// Returns whether the file at `path` is executable in an image: as on disk or, on Windows, if it is an executable of Linux or a
@@ -99,7 +115,8 @@ impl FileMap {
     ///
     /// # Errors
     ///
-    /// [`Error::UnsafePath`] if the path leads out of the image, names its root, or is taken by a file or directory.
+    /// [`Error::UnsafePath`] if the path leads out of the image or names its root, [`Error::DuplicatePath`] if it is taken by a file or
+    /// directory.
     pub fn add(&mut self, path: &str, file: File) -> Result<(), Error> {
         let error = |reason| Err(Error::unsafe_path(path, reason));
         let path = image_path(path)?;
@@ -107,11 +124,12 @@ impl FileMap {
             return error("a file needs a name");
         }
         let below = format!("{path}/");
-        let taken = self.files.contains_key(&path)
-            || self.files.range(below.clone()..).next().is_some_and(|(next, _)| next.starts_with(&below))
-            || path.match_indices('/').any(|(end, _)| self.files.contains_key(&path[..end]));
-        if taken {
-            return error("two sources have this path");
+        let inside = || self.files.range(below.clone()..).next().filter(|(next, _)| next.starts_with(&below));
+        let around = || path.match_indices('/').find_map(|(end, _)| self.files.get_key_value(&path[..end]));
+        if let Some((taken, other)) = self.files.get_key_value(&path).or_else(inside).or_else(around) {
+            let (first, second) = (other.source.shown(taken), file.source.shown(&path));
+            let sources = format!("{first} and {second}");
+            return Err(Error::DuplicatePath { path: format!("/{path}"), sources });
         }
         self.files.insert(path, file);
         Ok(())
@@ -127,7 +145,7 @@ impl FileMap {
     ///
     /// [`Error::Read`] if something cannot be read, [`Error::Unsupported`] for devices, FIFOs, links out of `source` or
     /// into a parent directory, and names that are not UTF-8, [`Error::TooMany`] and [`Error::TooLarge`] beyond the
-    /// limits, [`Error::UnsafePath`] as for [`FileMap::add`].
+    /// limits, [`Error::UnsafePath`] and [`Error::DuplicatePath`] as for [`FileMap::add`].
     pub fn collect(&mut self, source: &Path, target: &str) -> Result<(), Error> {
         self.collect_within_limits(source, target, LIMITS)
     }

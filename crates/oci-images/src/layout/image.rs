@@ -63,8 +63,9 @@ impl Image {
     /// of [`Blob::document`] otherwise.
     pub fn read(manifest: Blob, locate: impl Fn(Descriptor) -> Blob) -> Result<Self, Error> {
         let bytes = manifest.document()?;
-        let parsed: ImageManifest = serde_json::from_slice(&bytes)
-            .map_err(|error| Error::malformed(manifest.digest().to_string(), "image manifest", &error))?;
+        let parsed: ImageManifest = serde_json::from_slice(&bytes).map_err(|error| {
+            Error::malformed_json(manifest.digest().to_string(), "image manifest", &error)
+        })?;
         if parsed.layers().len() > MAX_LAYERS {
             let what = format!("the number of layers in {}", manifest.digest());
             return Err(Error::TooMany { what, limit: MAX_LAYERS as u64 });
@@ -146,7 +147,7 @@ impl Image {
 
 fn read_config(config: &Blob) -> Result<ImageConfiguration, Error> {
     serde_json::from_slice(&config.document()?)
-        .map_err(|error| Error::malformed(config.digest().to_string(), "image configuration", &error))
+        .map_err(|error| Error::malformed_json(config.digest().to_string(), "image configuration", &error))
 }
 
 /// The parts of a new image. Fields that are `None` or empty are the base's, or absent.
@@ -276,7 +277,7 @@ impl ImageBuilder {
 fn base_config(config: &Blob) -> Result<Value, Error> {
     let what = || config.digest().to_string();
     let value: Value = serde_json::from_slice(&config.document()?)
-        .map_err(|error| Error::malformed(what(), "image configuration", &error))?;
+        .map_err(|error| Error::malformed_json(what(), "image configuration", &error))?;
     // `oci-spec` also reads an array as the fields of an object.
     if value.is_object() && (value["config"].is_object() || value["config"].is_null()) {
         return Ok(value);

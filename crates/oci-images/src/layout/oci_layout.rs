@@ -11,6 +11,7 @@ use super::blob::Blob;
 use super::error::{Error, Quoted};
 use super::image::Image;
 use super::search::{Found, Search};
+use crate::json::json_error;
 use crate::platform::Platform;
 
 /// The annotation of a layout's index that names an image (OCI image specification, annotations).
@@ -48,7 +49,7 @@ impl OciLayout {
             require_version(path, marker)?;
         }
         let index = serde_json::from_slice(index).map_err(|error| {
-            Error::malformed(format!("index.json in {}", path.display()), "OCI image index", &error)
+            Error::malformed_json(format!("index.json in {}", path.display()), "OCI image index", &error)
         })?;
         Ok(Self { path: path.to_owned(), index, storage })
     }
@@ -73,8 +74,9 @@ impl OciLayout {
             if !is_index(manifest.descriptor().media_type()) {
                 return Image::read(manifest, |descriptor| self.blob(descriptor));
             }
-            let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
-                .map_err(|error| Error::malformed(manifest.digest().to_string(), "image index", &error))?;
+            let index: ImageIndex = serde_json::from_slice(&manifest.document()?).map_err(|error| {
+                Error::malformed_json(manifest.digest().to_string(), "image index", &error)
+            })?;
             let chosen = choose(&index, platform).ok_or_else(|| {
                 self.not_found(format!("the index {} does not contain a manifest", manifest.digest()))
             })?;
@@ -280,11 +282,11 @@ struct Marker {
 
 /// Rejects a layout of another version than 1 (OCI image specification, image layout).
 fn require_version(path: &Path, marker: &[u8]) -> Result<(), Error> {
-    let malformed = |reason: &dyn ToString| {
+    let malformed = |reason: &str| {
         let what = format!("oci-layout in {}", path.display());
-        Error::malformed(what, "marker of an OCI layout", &reason.to_string())
+        Error::malformed(what, "marker of an OCI layout", reason)
     };
-    let marker: Marker = serde_json::from_slice(marker).map_err(|error| malformed(&error))?;
+    let marker: Marker = serde_json::from_slice(marker).map_err(|error| malformed(&json_error(&error)))?;
     let version = &marker.image_layout_version;
     if version.split('.').next() != Some("1") {
         let found = Quoted(version);

@@ -64,7 +64,7 @@ impl DirectoryWriter {
         {
             let bytes = read_regular(&index_path, INDEX_LIMIT)?;
             Some(serde_json::from_slice::<ImageIndex>(&bytes).map_err(|error| {
-                Error::malformed(index_path.display().to_string(), "OCI image index", &error)
+                Error::malformed_json(index_path.display().to_string(), "OCI image index", &error)
             })?)
         } else {
             require_unfinished(path)?;

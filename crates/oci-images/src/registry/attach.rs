@@ -11,6 +11,7 @@ use super::client::Repository;
 use super::error::Error;
 use super::failure::Failure;
 use super::progress::Progress;
+use crate::json::json_error;
 use crate::layout::{Artifact, Blob, document};
 
 /// The media type of a configuration that says nothing, `{}`.
@@ -101,8 +102,9 @@ impl Repository {
     async fn list_by_tag(&self, subject: &Digest, entry: Value) -> Result<(), Failure> {
         let tag = referrers_tag(subject);
         let mut index = match self.manifest_bytes(&tag).await {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| Failure::Invalid(format!("the index {tag} is not JSON: {error}")))?,
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+                Failure::Invalid(format!("the index {tag} is not an image index: {}", json_error(&error)))
+            })?,
             Err(Failure::Status { status: StatusCode::NOT_FOUND, .. }) => json!({
                 "schemaVersion": 2, "mediaType": MediaType::ImageIndex, "manifests": [],
             }),

@@ -21,6 +21,7 @@ use super::progress::Progress;
 use super::reference;
 use super::session::Session;
 use crate::blocking::blocking;
+use crate::json::json_error;
 use crate::layout::{self, Artifact, Blob, Document, Found, Image, Platform, Search, Wanted, sha256};
 use crate::reference::Reference;
 
@@ -211,7 +212,7 @@ impl Repository {
                 return self.image_of(manifest, &name).await;
             }
             let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
-                .map_err(|error| self.malformed(&name, "image index", &error.to_string()))?;
+                .map_err(|error| self.malformed(&name, "image index", &json_error(&error)))?;
             let chosen = layout::choose(&index, platform)
                 .ok_or_else(|| self.malformed(&name, "image index", "it lists no image"))?;
             reference = reference.at(chosen.digest().as_ref());
@@ -258,7 +259,7 @@ impl Repository {
 
     async fn image_of(&self, manifest: Blob, name: &str) -> Result<Image, Error> {
         let config = serde_json::from_slice::<oci_spec::image::ImageManifest>(&manifest.document()?)
-            .map_err(|error| self.malformed(name, "image manifest", &error.to_string()))?
+            .map_err(|error| self.malformed(name, "image manifest", &json_error(&error)))?
             .config()
             .clone();
         if config.size() > layout::DOCUMENT_LIMIT {
@@ -287,7 +288,7 @@ impl Repository {
         let mut platforms = Vec::new();
         if layout::is_index(manifest.descriptor().media_type()) {
             let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
-                .map_err(|error| self.malformed(&name, "image index", &error.to_string()))?;
+                .map_err(|error| self.malformed(&name, "image index", &json_error(&error)))?;
             // Attestations are listed like images, with an unknown platform.
             let known = index.manifests().iter().filter_map(|descriptor| descriptor.platform().as_ref());
             platforms.extend(known.map(Platform::from).filter(|platform| platform.os != "unknown"));

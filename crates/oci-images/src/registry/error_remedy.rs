@@ -14,6 +14,8 @@ pub enum Remedy {
     TrustAuthority,
     /// To check the registry's name and its certificate.
     CheckCertificate,
+    /// To replace the server's certificate, which is that of an authority.
+    ReplaceCaCertificate,
     /// To use TLS: [`Options::plain_http`](super::Options::plain_http).
     UseTls,
     /// To allow plain HTTP: [`Options::plain_http`](super::Options::plain_http), or, for a host that is not on loopback,
@@ -24,7 +26,7 @@ pub enum Remedy {
     },
     /// To correct the proxy in `HTTPS_PROXY`, or to allow plain HTTP.
     CheckProxyScheme,
-    /// To check the address, the proxy in `HTTPS_PROXY` and the registry.
+    /// To check the proxy, or to exempt the registry in `NO_PROXY`.
     CheckProxy,
     /// To check the address and the registry.
     CheckAddress,
@@ -55,6 +57,7 @@ impl fmt::Display for Remedy {
             Self::InstallAuthorities => "install the system's CA certificates",
             Self::TrustAuthority => "the registry's certificate authority must be trusted",
             Self::CheckCertificate => "check the registry's name and its certificate",
+            Self::ReplaceCaCertificate => "create a server certificate, with `basicConstraints=CA:FALSE`",
             Self::UseTls => "the registry seems to use TLS",
             Self::AllowPlainHttp { .. } => {
                 "the registry seems to use plain HTTP, which must be allowed because images and passwords are sent unencrypted"
@@ -62,7 +65,7 @@ impl fmt::Display for Remedy {
             Self::CheckProxyScheme => {
                 "the proxy or the registry seems to use plain HTTP; if it is the proxy, write http:// in HTTPS_PROXY"
             }
-            Self::CheckProxy => "check the address, the proxy in HTTPS_PROXY, and whether the registry is running",
+            Self::CheckProxy => "check the proxy, or list the registry in NO_PROXY",
             Self::CheckAddress => "check the address and whether the registry is running",
             Self::LogIn => "log in to the registry",
             Self::CheckPermissions => "check the account's permissions, or log in again",

@@ -11,6 +11,7 @@
 //! | redirects of one request | 10, each checked by [`Policy::follow`] |
 
 use std::ffi::OsString;
+use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -124,7 +125,7 @@ impl Http {
         // Another provider may be installed already; it is ring either way.
         let _ = rustls::crypto::ring::default_provider().install_default();
         if !policy.is_loopback() {
-            check_proxy(policy.registry(), |name| std::env::var_os(name))?;
+            find_proxy(policy.registry(), |name| std::env::var_os(name))?;
         }
         let fail = |error: reqwest::Error| Error::Unreachable {
             registry: authority(policy.registry()),
@@ -311,9 +312,11 @@ impl Http {
                     if let Some(error) = failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
                         return Err(Failure::Local(error));
                     }
-                    return Err(match self.failure(&error) {
+                    return Err(match self.failure(&error, &request.url) {
                         // The error is about the registry, unless it says otherwise.
-                        Failure::Unreachable(cause) if !self.is_registry(&request.url) => {
+                        Failure::Unreachable(cause)
+                            if !self.is_registry(&request.url) && cause.kind != CauseKind::Resolve =>
+                        {
                             let host = self.secrets.clean(&authority(&request.url));
                             Failure::Unreachable(cause.map(|reason| format!("{host}: {reason}")))
                         }
@@ -326,6 +329,15 @@ impl Http {
         Ok(Response { http: self, url: request.url.clone(), request: name, inner: response, stall, read: 0 })
     }
 
+    /// Returns the proxy that requests to `url` use.
+    fn proxy(&self, url: &Url) -> Option<Proxy> {
+        // Clients for a registry on loopback use none.
+        if self.policy.is_loopback() {
+            return None;
+        }
+        find_proxy(url, |name| std::env::var_os(name)).ok().flatten()
+    }
+
     /// Returns what a request is called in messages: method and address without query.
     fn name(&self, request: &Request) -> String {
         let mut url = request.url.clone();
@@ -333,11 +345,20 @@ impl Http {
         self.secrets.clean(&format!("{} {url}", request.method))
     }
 
-    fn failure(&self, error: &reqwest::Error) -> Failure {
+    /// Returns the failure of a request to `url`.
+    fn failure(&self, error: &reqwest::Error, url: &Url) -> Failure {
         let cause = Cause::find(error).map(|reason| self.secrets.clean(reason));
         if error.is_connect() {
             let timed_out = error.is_timeout();
-            Failure::Unreachable(if timed_out { "no connection within 10 seconds".into() } else { cause })
+            let cause = if timed_out { "no connection within 10 seconds".into() } else { cause };
+            Failure::Unreachable(match self.proxy(url) {
+                // Whatever is about TLS comes from the registry, through the proxy.
+                Some(proxy) if is_of_proxy(&cause) => {
+                    let cause = cause.about_host(&proxy.host);
+                    cause.of_proxy(|reason| format!("failed to connect to {proxy}: {reason}"))
+                }
+                _ => cause.about_host(url.host_str().unwrap_or_default()),
+            })
         } else if error.is_builder() {
             Failure::Invalid(cause.to_string())
         } else {
@@ -346,36 +367,56 @@ impl Http {
     }
 }
 
-/// Rejects a proxy that reqwest would ignore for requests to `registry`, which would then take another way than the user wants.
-/// `variable` returns the value of an environment variable.
+/// Whether a connection through a proxy failed because of the proxy.
+fn is_of_proxy(cause: &Cause) -> bool {
+    matches!(cause.kind, CauseKind::Resolve | CauseKind::Proxy | CauseKind::Other)
+}
+
+/// A proxy of the environment.
+#[derive(Debug, PartialEq, Eq)]
+struct Proxy {
+    /// The environment variable.
+    variable: &'static str,
+    /// Its host.
+    host: String,
+    /// The host and the port, without a password.
+    address: String,
+}
+
+impl fmt::Display for Proxy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the proxy `{}` ({})", self.address, self.variable)
+    }
+}
+
+/// Returns the proxy for requests to `url`; `None` if there is none. `variable` returns the value of an environment variable.
 ///
 /// # Errors
 ///
-/// [`Error::Proxy`].
-fn check_proxy(registry: &Url, variable: impl Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+/// [`Error::Proxy`] for a proxy that reqwest would ignore: requests would then take another way than the user wants.
+fn find_proxy(url: &Url, variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<Proxy>, Error> {
     let first = |names: [&'static str; 2]| {
         let set = names.into_iter().find_map(|name| Some((name, variable(name)?)));
         set.filter(|(_, value)| !value.is_empty())
     };
-    let own = if registry.scheme() == "http" {
-        ["HTTP_PROXY", "http_proxy"]
-    } else {
-        ["HTTPS_PROXY", "https_proxy"]
-    };
+    let own =
+        if url.scheme() == "http" { ["HTTP_PROXY", "http_proxy"] } else { ["HTTPS_PROXY", "https_proxy"] };
     // The scheme's own variable is used if there is one.
     let Some((name, value)) = first(own).or_else(|| first(["ALL_PROXY", "all_proxy"])) else {
-        return Ok(());
+        return Ok(None);
     };
-    let parsed = value.to_str().and_then(|value| value.parse::<Uri>().ok());
-    let is_valid = parsed.is_some_and(|uri| {
-        uri.host().is_some_and(|host| !host.is_empty())
-            && matches!(uri.scheme_str(), None | Some("http" | "https"))
-    });
     let exempt = first(["NO_PROXY", "no_proxy"]).and_then(|(_, value)| value.into_string().ok());
-    if is_valid || exempt.is_some_and(|exempt| is_exempt(registry, exempt)) {
-        return Ok(());
+    if exempt.is_some_and(|exempt| is_exempt(url, exempt)) {
+        return Ok(None);
     }
-    Err(Error::Proxy { variable: name })
+    let parsed = value.to_str().and_then(|value| value.parse::<Uri>().ok());
+    let valid = parsed.as_ref().and_then(|uri| {
+        let host = uri.host().filter(|host| !host.is_empty())?;
+        matches!(uri.scheme_str(), None | Some("http" | "https")).then_some((uri, host))
+    });
+    let Some((uri, host)) = valid else { return Err(Error::Proxy { variable: name }) };
+    let address = uri.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    Ok(Some(Proxy { variable: name, host: host.to_owned(), address }))
 }
 
 /// Whether `exempt`, the value of `NO_PROXY`, matches the host of `url`.
@@ -490,7 +531,7 @@ impl Response<'_> {
                     }
                     return Ok(chunk);
                 }
-                Ok(Err(error)) => return Err(self.http.failure(&error)),
+                Ok(Err(error)) => return Err(self.http.failure(&error, &self.url)),
                 Err(_) => self.stall.check(self.read, self.http.deadline, &self.request)?,
             }
         }
@@ -602,7 +643,7 @@ mod tests {
     fn proxy_that_would_be_ignored_is_an_error() {
         let check = |scheme: &str, name: &str, value: &str| {
             let registry = format!("{scheme}://registry.example.com/v2/").parse().unwrap();
-            check_proxy(&registry, |variable| (variable == name).then(|| value.into()))
+            find_proxy(&registry, |variable| (variable == name).then(|| value.into()))
         };
         for valid in
             ["", "proxy:3128", "http://proxy.example.com:3128", "https://user:secret@proxy/", "10.0.0.1"]
@@ -618,12 +659,15 @@ mod tests {
             }
         }
         assert!(check("https", "http_proxy", "not a proxy").is_ok(), "it is not used");
+        let shown = |value: &str| check("https", "HTTPS_PROXY", value).unwrap().unwrap().to_string();
+        assert_eq!(shown("http://user:secret@proxy:3128/"), "the proxy `proxy:3128` (HTTPS_PROXY)");
+        assert_eq!(shown("nonsense"), "the proxy `nonsense` (HTTPS_PROXY)");
     }
 
     #[test]
     fn proxy_that_is_not_used_is_not_checked() {
         let check = |registry: &str, variables: &[(&str, &str)]| {
-            check_proxy(&registry.parse().unwrap(), |name| {
+            find_proxy(&registry.parse().unwrap(), |name| {
                 let found = variables.iter().find(|(variable, _)| *variable == name);
                 found.map(|(_, value)| value.into())
             })

@@ -26,7 +26,8 @@ use super::key_file::{self, KeyError};
 use super::keyless::Identity;
 use super::verifier::{Verified, Verifier};
 use super::verifying_key::VerifyingKey;
-use crate::plain::{io_error, json_error};
+use crate::json::json_error;
+use crate::plain::io_error;
 use crate::reference::Reference;
 
 /// Maximum size of a policy and of each file that it names, in bytes.

@@ -378,19 +378,19 @@ impl Session {
         let is_loopback = self.http.policy.is_loopback();
         // These are reqwest's variables.
         let proxies = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-        let mut proxies = proxies.iter().filter_map(std::env::var_os).filter(|_| !is_loopback).peekable();
-        let is_proxied = proxies.peek().is_some();
+        let mut proxies = proxies.iter().filter_map(std::env::var_os).filter(|_| !is_loopback);
         let is_proxied_with_tls =
             proxies.any(|proxy| proxy.to_string_lossy().to_ascii_lowercase().starts_with("https://"));
         let remedy = match cause.kind {
             CauseKind::TlsUnavailable => Remedy::InstallAuthorities,
             CauseKind::UnknownAuthority => Remedy::TrustAuthority,
+            CauseKind::CaCertificate => Remedy::ReplaceCaCertificate,
             CauseKind::Certificate => Remedy::CheckCertificate,
             CauseKind::Tls => Remedy::UseTls,
             CauseKind::PlainHttp if is_proxied_with_tls => Remedy::CheckProxyScheme,
             CauseKind::PlainHttp => Remedy::AllowPlainHttp { host: (!is_loopback).then(|| registry.clone()) },
-            CauseKind::Other if is_proxied => Remedy::CheckProxy,
-            CauseKind::Other => Remedy::CheckAddress,
+            CauseKind::Proxy => Remedy::CheckProxy,
+            CauseKind::Handshake | CauseKind::Resolve | CauseKind::Other => Remedy::CheckAddress,
         };
         Error::Unreachable { registry, reason: cause.to_string(), remedy }
     }
@@ -484,12 +484,22 @@ mod tests {
             let error = session.error(failure, "read", "x");
             assert_eq!(error.remedy(), Some(Remedy::AllowPlainHttp { host }));
             let tls = session.error(
-                Failure::Broken(Cause::new(CauseKind::Tls, "invalid HTTP version parsed")),
+                Failure::Broken(Cause::new(CauseKind::Tls, "the server did not answer with HTTP")),
                 "read",
                 "x",
             );
             assert_eq!(tls.remedy(), Some(Remedy::UseTls));
-            assert!(tls.to_string().ends_with("; the registry seems to use TLS"), "{tls}");
+            assert!(
+                tls.to_string()
+                    .ends_with(": the server did not answer with HTTP; the registry seems to use TLS"),
+                "{tls}"
+            );
+            let authority = Failure::Unreachable(Cause::new(CauseKind::CaCertificate, "x"));
+            let authority = session.error(authority, "read", "x").to_string();
+            assert!(
+                authority.ends_with("x; create a server certificate, with `basicConstraints=CA:FALSE`"),
+                "{authority}"
+            );
         }
     }
 

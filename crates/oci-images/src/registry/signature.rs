@@ -28,6 +28,7 @@ use super::signing_key::SigningKey;
 use super::sigstore_bundle::{self, ARTIFACT_TYPE};
 use super::verifier::{Verified, Verifier};
 use crate::blocking::blocking;
+use crate::json::json_error;
 use crate::layout::{self, Artifact, Blob, DOCUMENT_LIMIT, document, is_image_config};
 
 /// The media type of a signed document.
@@ -130,7 +131,7 @@ impl Repository {
             None => Some(new_config()),
         };
         let signed = with_layer(manifest.unwrap_or_else(new_manifest), config, layer)
-            .map_err(|error| target.error_of(&error))?;
+            .map_err(|error| target.error_of(error))?;
         target.push(signed, None, &Progress::hidden()).await?;
         Ok(tag)
     }
@@ -189,7 +190,7 @@ impl Repository {
         let manifest = target.manifest(&target.reference).await?;
         let mut blobs = self.document(&manifest, &referrer.digest)?.blobs.into_iter();
         let bundle = blobs.find(|blob| blob.media_type().as_ref().starts_with(ARTIFACT_TYPE));
-        let bundle = bundle.ok_or_else(|| target.error_of(&"it contains no sigstore bundle"))?;
+        let bundle = bundle.ok_or_else(|| target.error_of("it contains no sigstore bundle"))?;
         self.payload(bundle).await
     }
 
@@ -226,8 +227,8 @@ impl Repository {
             let payload = self.payload(blob).await?;
             layers.push(Layer { signature, certificate, chain, log, payload });
         }
-        let manifest =
-            serde_json::from_slice(&manifest.document()?).map_err(|error| self.error_of(&error))?;
+        let manifest = serde_json::from_slice(&manifest.document()?)
+            .map_err(|error| self.error_of(&json_error(&error)))?;
         Ok(Signatures { manifest: Some(manifest), layers })
     }
 
@@ -243,8 +244,8 @@ impl Repository {
         Ok(serde_json::from_slice(&config.document()?).ok())
     }
 
-    fn error_of(&self, error: &dyn std::fmt::Display) -> Error {
-        self.malformed(&self.reference.to_string(), "image manifest", &error.to_string())
+    fn error_of(&self, reason: &str) -> Error {
+        self.malformed(&self.reference.to_string(), "image manifest", reason)
     }
 }
 

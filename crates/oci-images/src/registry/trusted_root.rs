@@ -15,8 +15,8 @@ use super::key_file::{self, KeyError};
 use super::problem::Problem;
 use super::protobuf_json::{Base64, Chain};
 use super::verifying_key::VerifyingKey;
+use crate::json::json_error;
 use crate::layout::hex;
-use crate::plain::json_error;
 
 /// Maximum size of a file with trusted roots, in bytes.
 const MAX_SIZE: u64 = 4 << 20;
@@ -337,12 +337,12 @@ mod tests {
         let long = format!(r#"{{"tlogs":"{}"}}"#, "x".repeat(3 << 20));
         let deep = format!(r#"{{"tlogs":{}1{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
         for (text, expected) in [
-            ("", "EOF while parsing a value at line 1 column 0"),
-            ("5", "expected a map, found a number at line 1 column 1"),
-            (&long, "expected a list, found a string at line 1 column 3145739"),
-            (&deep, "expected a string, found a list at line 1 column 12"),
-            (r#"{"tlogs":[5]}"#, "expected a map, found a number at line 1 column 11"),
-            (r#"{"certificateAuthorities":[{}]}"#, "missing required field `certChain` at line 1 column 29"),
+            ("", "invalid JSON at line 1, column 0"),
+            ("5", "expected a map, found a number at line 1, column 1"),
+            (&long, "expected a list, found a string at line 1, column 3145739"),
+            (&deep, "expected a string, found a list at line 1, column 12"),
+            (r#"{"tlogs":[5]}"#, "expected a map, found a number at line 1, column 11"),
+            (r#"{"certificateAuthorities":[{}]}"#, "missing required field `certChain` at line 1, column 29"),
             (
                 r#"{"certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"!"}]}}]}"#,
                 "invalid base64",

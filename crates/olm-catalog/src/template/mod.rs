@@ -46,6 +46,9 @@ impl Template {
         };
         let root = tree.root();
         let found = string(root, "schema");
+        if found.is_empty() {
+            return Err(TemplateError::SchemaMissing { position: root.position() });
+        }
         match expected.filter(|expected| *expected != found) {
             Some(expected) => {
                 Err(TemplateError::OtherSchema { expected: expected.to_owned(), found: found.to_owned() })

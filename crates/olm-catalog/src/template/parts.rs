@@ -24,6 +24,12 @@ pub enum TemplateError {
         /// Its own schema.
         found: String,
     },
+    /// It names no schema.
+    #[error("{}:{}: missing required field `schema`", position.line, position.column)]
+    SchemaMissing {
+        /// Where it begins.
+        position: Position,
+    },
     /// It is no template, or none that is known.
     #[error(
         "unknown schema `{0}`: expected `olm.template.basic`, `olm.semver` or `olm.template.substitutes`"
@@ -125,6 +131,22 @@ pub enum TemplateError {
         /// Why.
         reason: String,
     },
+}
+
+impl TemplateError {
+    /// Returns whether the message begins with a line and a column of the template.
+    #[must_use]
+    pub fn has_position(&self) -> bool {
+        matches!(
+            self,
+            Self::Syntax(_)
+                | Self::SchemaMissing { .. }
+                | Self::Decode { .. }
+                | Self::UnknownField { .. }
+                | Self::BundleFields { .. }
+                | Self::ImageMissing { .. }
+        )
+    }
 }
 
 /// A bundle that a template names.

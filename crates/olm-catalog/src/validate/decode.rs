@@ -21,8 +21,10 @@ use olm_rules::{IgnoreComment, Rule, catalog};
 /// What to do about a document that belongs to no catalog.
 const MANIFEST: &str = "this is a Kubernetes manifest: validate a bundle with `bundle-tool validate`, or move the file out of the catalog";
 
-const NO_SCHEMA: &str = "set `schema`; if the file does not belong to the catalog, list it in `.indexignore`, or move it out of the catalog";
+/// What to do about a document without a schema.
+const NO_SCHEMA: &str = "set `schema`";
 
+/// What to do about a file that may not belong to the catalog.
 const FOREIGN_FILE: &str =
     "if the file does not belong to the catalog, list it in `.indexignore`, or move it out of the catalog";
 
@@ -91,8 +93,16 @@ fn help_of_error(file: &str, help: Option<&str>) -> Option<Cow<'static, str>> {
     match name.rsplit_once('.') {
         Some((_, "yaml" | "yml" | "json")) => help.map(|help| help.to_owned().into()),
         Some(_) => Some(FOREIGN_FILE.into()),
-        None if name == STANDARD_INPUT => help.map(|help| help.to_owned().into()),
-        None => help.map(|help| format!("{help}; {FOREIGN_FILE}").into()),
+        None => help.and_then(|help| foreign_file(file, Some(help))),
+    }
+}
+
+/// Returns what to do about a file that may not belong to the catalog, behind other `help`; standard input is all of the catalog.
+fn foreign_file(file: &str, help: Option<&str>) -> Option<Cow<'static, str>> {
+    match help {
+        _ if file == STANDARD_INPUT => help.map(|help| help.to_owned().into()),
+        Some(help) => Some(format!("{help}; {FOREIGN_FILE}").into()),
+        None => Some(FOREIGN_FILE.into()),
     }
 }
 
@@ -148,13 +158,15 @@ impl Decoder<'_> {
             Kind::Null => {
                 let message = "empty document: missing required field `schema`";
                 let is_blobs = [".yaml", ".yml", ".json"].iter().any(|end| self.document.file.ends_with(end));
-                let help = if is_blobs { EMPTY } else { FOREIGN_FILE };
+                let help =
+                    if is_blobs { Some(EMPTY.into()) } else { foreign_file(&self.document.file, None) };
                 self.foreign(&catalog::CATALOG_SCHEMA_MISSING, root, message, help);
                 return Blob::Invalid;
             }
             kind => {
                 let message = format!("expected a map, found {kind}");
-                self.foreign(&catalog::CATALOG_FIELD_INVALID, root, &message, FOREIGN_FILE);
+                let help = foreign_file(&self.document.file, None);
+                self.foreign(&catalog::CATALOG_FIELD_INVALID, root, &message, help);
                 return Blob::Invalid;
             }
         }
@@ -169,7 +181,11 @@ impl Decoder<'_> {
             "" => {
                 let message = "missing required field `schema`";
                 let is_manifest = root.get("apiVersion").is_some() && root.get("kind").is_some();
-                let help = if is_manifest { MANIFEST } else { NO_SCHEMA };
+                let help = if is_manifest {
+                    Some(MANIFEST.into())
+                } else {
+                    foreign_file(&self.document.file, Some(NO_SCHEMA))
+                };
                 self.foreign(&catalog::CATALOG_SCHEMA_MISSING, root, message, help);
                 Blob::Invalid
             }
@@ -187,8 +203,9 @@ impl Decoder<'_> {
     }
 
     /// Reports a document that is likely to belong to no catalog; `help` is what to do about it.
-    fn foreign(&mut self, rule: &Rule, root: Value<'_>, message: &str, help: &'static str) {
-        self.report_with_help(rule, root.position(), "", message, help);
+    fn foreign(&mut self, rule: &Rule, root: Value<'_>, message: &str, help: Option<Cow<'static, str>>) {
+        let finding = self.place(root.position()).finding(rule, "", message);
+        self.findings.push(Finding { help: help.unwrap_or_default(), ..finding });
     }
 
     /// Reports what has a help of its own.
@@ -641,5 +658,11 @@ mod tests {
             assert_eq!(help(file), Some(format!("quote the value; {FOREIGN_FILE}")), "{file}");
             assert_eq!(help_of_error(file, None), None, "{file}");
         }
+        assert_eq!(foreign_file("-", Some(NO_SCHEMA)).as_deref(), Some(NO_SCHEMA));
+        assert_eq!(foreign_file("-", None), None);
+        assert_eq!(
+            foreign_file("README", Some(NO_SCHEMA)),
+            Some(format!("{NO_SCHEMA}; {FOREIGN_FILE}").into())
+        );
     }
 }

@@ -8,6 +8,7 @@ use super::blob::{Blob, Bundle, Channel, Deprecations, Package, SourcePosition};
 use super::graph;
 use super::repair;
 use kube_yaml::text::excerpt;
+use olm_model::report::suggest;
 use olm_model::report::suggest::nearest;
 use olm_model::report::{Finding, Fix, Safety};
 use olm_rules::{Rule, catalog};
@@ -453,13 +454,6 @@ fn only_channel<'b>(linked: &PackageGraph<'b>) -> Option<&'b str> {
 
 /// The channels of a package for a message.
 fn known(linked: &PackageGraph<'_>) -> Option<String> {
-    const MAX_NAMES: usize = 10;
-    let names: Vec<_> =
-        linked.channels.keys().take(MAX_NAMES).map(|name| format!("`{}`", excerpt(name))).collect();
-    let more = linked.channels.len().saturating_sub(MAX_NAMES);
-    match more {
-        _ if names.is_empty() => None,
-        0 => Some(format!("its channels are {}", names.join(", "))),
-        _ => Some(format!("its channels are {} and {more} more", names.join(", "))),
-    }
+    let names = suggest::listed(linked.channels.keys().copied())?;
+    Some(format!("its channels are {names}"))
 }

@@ -8,7 +8,7 @@ use super::error::WalkError;
 use super::file;
 use super::walk::{Kind, Options, walk};
 use crate::Document;
-use crate::read::manifests::{MAX_TOTAL_SIZE, ManifestError};
+use crate::read::manifests::{MAX_TOTAL_SIZE, ManifestError, stream};
 use crate::read::{MAX_FILE_SIZE, Unreadable};
 use kube_yaml::{Aliased, Value};
 
@@ -21,6 +21,15 @@ use kube_yaml::{Aliased, Value};
 /// Something cannot be read, or a file named as YAML or JSON is not.
 pub fn directory(directory: &Path) -> Result<Vec<Document>, ManifestError> {
     files(directory, list(directory)?)
+}
+
+/// Reads the manifests in a file, whatever its name.
+///
+/// # Errors
+/// It cannot be read, or is not YAML.
+pub fn file(path: &Path) -> Result<Vec<Document>, ManifestError> {
+    let bytes = file::read_in_project(path, MAX_FILE_SIZE).map_err(|error| read_error(path, error))?;
+    stream(&path.display().to_string(), bytes.as_slice())
 }
 
 /// Reads the manifests in some of the files that [`list`] returned for `directory`.

@@ -275,7 +275,7 @@ mod tests {
             [
                 "d/",
                 "d/f: 1",
-                "dangling: No such file or directory",
+                "dangling: no such file or directory",
                 "fifo: expected a regular file, found a FIFO",
                 "file: 1",
                 &format!("loop1: {not_followed}"),

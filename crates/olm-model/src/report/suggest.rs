@@ -1,5 +1,6 @@
 //! Suggestions for misspelled names.
 
+use kube_yaml::text::excerpt;
 use strsim::osa_distance;
 
 /// Names longer than this get no suggestion: the distance takes time in the product of both lengths.
@@ -7,6 +8,9 @@ const MAX_NAME_LENGTH: usize = 100;
 
 /// Maximum number of candidates that are compared, so that a message takes limited time.
 const MAX_CANDIDATES: usize = 1000;
+
+/// Maximum number of names that a message lists.
+const MAX_NAMES: usize = 10;
 
 /// Maximum number of edits between a name and its suggestion.
 const MAX_EDITS: usize = 3;
@@ -44,6 +48,35 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 #[must_use]
 pub fn did_you_mean<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> String {
     nearest(name, candidates).map(|near| format!(": did you mean `{near}`?")).unwrap_or_default()
+}
+
+/// Returns what the end of a message says about a name that is none of `known`: the nearest one, or all of them behind `list`, such
+/// as `its packages are`; nothing if there are none.
+#[must_use]
+pub fn or_known<'c>(
+    name: &str,
+    list: &str,
+    known: impl IntoIterator<Item = &'c str, IntoIter: Clone>,
+) -> String {
+    let known = known.into_iter();
+    let near = did_you_mean(name, known.clone());
+    match listed(known) {
+        Some(names) if near.is_empty() => format!(": {list} {names}"),
+        _ => near,
+    }
+}
+
+/// Formats names for a message: `` `a`, `b` and 3 more ``; `None` if there are none.
+#[must_use]
+pub fn listed<'c>(names: impl IntoIterator<Item = &'c str>) -> Option<String> {
+    let mut names = names.into_iter();
+    let quoted: Vec<String> =
+        names.by_ref().take(MAX_NAMES).map(|name| format!("`{}`", excerpt(name))).collect();
+    match names.count() {
+        _ if quoted.is_empty() => None,
+        0 => Some(quoted.join(", ")),
+        more => Some(format!("{} and {more} more", quoted.join(", "))),
+    }
 }
 
 /// Formats names for a message: `` `A`, `B` or `C` ``. Empty names are skipped.
@@ -93,6 +126,16 @@ mod tests {
         );
         assert_eq!(unknown("color", "", &["red", "green"]), "empty color: must be `red` or `green`");
         assert_eq!(alternatives(&["", "red"]), "`red`");
+    }
+
+    #[test]
+    fn a_message_lists_known_names_if_none_is_near() {
+        assert_eq!(or_known("gren", "its colors are", ["red", "green"]), ": did you mean `green`?");
+        assert_eq!(or_known("x", "its colors are", ["red", "green"]), ": its colors are `red`, `green`");
+        assert_eq!(or_known("x", "its colors are", []), "");
+        let many: Vec<String> = (0..12).map(|number| format!("c{number}")).collect();
+        let listed = listed(many.iter().map(String::as_str)).unwrap();
+        assert!(listed.ends_with("`c9` and 2 more"), "{listed}");
     }
 
     #[test]

@@ -240,7 +240,7 @@ impl Add {
         }
         if without != self.image.len() {
             bail!(
-                "--image is required for each bundle that is not an image name: expected {without}, found {}",
+                "--image must be passed once for each bundle that is not an image name: expected {without}, found {}",
                 self.image.len()
             );
         }

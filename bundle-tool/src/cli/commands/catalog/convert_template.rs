@@ -2,6 +2,7 @@
 //!
 //! Source: `alpha/template/converter` of operator-registry v1.73.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -13,9 +14,10 @@ use crate::cli::commands::render::Output;
 use crate::cli::exit::Exit;
 use crate::cli::format::OutputOption;
 use crate::cli::images::RegistryArgs;
-use kube_yaml::text::printable;
+use kube_yaml::text::{excerpt, source_name};
 use olm_model::read::catalog as reader;
 use olm_model::read::catalog::{Limits, Source};
+use olm_model::report::suggest;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -97,18 +99,21 @@ impl ConvertTemplate {
 
 impl Convert {
     fn run(&self, kind: TemplateType) -> Result<Exit> {
-        let failed = || format!("failed to convert {}", self.catalog);
+        let failed = || format!("failed to convert {}", source_name(&self.catalog));
         let sources = load::sources(&self.catalog, &self.registries).with_context(failed)?;
         let mut blobs = blobs(sources, &self.catalog).with_context(failed)?;
         if let Some(package) = &self.package {
-            let own = |blob: &Json| {
+            let of = |blob: &Json| {
                 let name = if blob["schema"] == "olm.package" { &blob["name"] } else { &blob["package"] };
-                name == package.as_str()
+                name.as_str().unwrap_or_default().to_owned()
             };
-            blobs.retain(own);
-            if blobs.is_empty() {
-                bail!("package `{}` is not in the catalog", printable(package));
+            let known: BTreeSet<String> = blobs.iter().map(of).filter(|name| !name.is_empty()).collect();
+            if !known.contains(package) {
+                let known = known.iter().map(String::as_str);
+                let known = suggest::or_known(package, "its packages are", known);
+                bail!("package `{}` is not in the catalog{known}", excerpt(package));
             }
+            blobs.retain(|blob| of(blob) == *package);
         }
         let text = self.format.output.template(&template(kind, blobs))?;
         let mut out = io::stdout().lock();

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::contents::{self, Kept};
+use super::load;
 
 use kube_yaml::text::counted;
 use kube_yaml::text::printable;
@@ -136,7 +137,10 @@ pub(crate) fn breaking<'b>(
     options: &olm_diff::Options,
 ) -> Result<Found<'b>> {
     let mut upgrades: Vec<Upgrade<'b>> = Vec::new();
-    let (mut known, mut bundles, mut has_channel) = (0, 0, false);
+    if let Some(channel) = channel {
+        load::require_channel(packages, channel)?;
+    }
+    let (mut known, mut bundles) = (0, 0);
     for (package, linked) in packages {
         let of_package: HashMap<&str, &Crds> = available
             .iter()
@@ -150,7 +154,6 @@ pub(crate) fn breaking<'b>(
             if channel.is_some_and(|channel| channel != *name) {
                 continue;
             }
-            has_channel = true;
             for edge in permitted(linked, graph, |name| of_package.contains_key(name))? {
                 let index = *indexes.entry((edge.from, &edge.to.name)).or_insert_with(|| {
                     upgrades.push(Upgrade {
@@ -170,9 +173,6 @@ pub(crate) fn breaking<'b>(
                 );
             }
         }
-    }
-    if let Some(channel) = channel.filter(|_| !has_channel) {
-        bail!("channel `{channel}` is not in the catalog");
     }
     let compared = upgrades.len();
     compare(&mut upgrades, available, options)?;

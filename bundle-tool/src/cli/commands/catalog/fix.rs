@@ -128,17 +128,8 @@ impl FixTarget for CatalogFiles<'_> {
         allowed: impl Fn(&Fix) -> bool,
         done: &mut Vec<Done>,
     ) -> Result<bool> {
-        let mut by_document: BTreeMap<usize, Vec<(&Finding, &Fix)>> = BTreeMap::new();
-        for finding in found {
-            let Some((file, line, fix)) = fix_of(finding).filter(|(_, _, fix)| allowed(fix)) else {
-                continue;
-            };
-            if let Some(index) = store.at(file, line)? {
-                by_document.entry(index).or_default().push((finding, fix));
-            }
-        }
         let mut changes = BTreeMap::new();
-        for (index, fixes) in by_document {
+        for (index, fixes) in by_document(store, found, allowed)? {
             let only: Vec<&Fix> = fixes.iter().map(|(_, fix)| *fix).collect();
             let text = store.document_text(index)?;
             let Some((fixed, applied)) = document(&text, store.is_json(index), &only) else { continue };
@@ -159,6 +150,36 @@ impl FixTarget for CatalogFiles<'_> {
         self.changed.extend(files);
         Ok(has_changed)
     }
+
+    fn count(&self, (store, found): &Self::Found, wanted: impl Fn(&Fix) -> bool) -> Result<usize> {
+        let mut count = 0;
+        for (index, fixes) in by_document(store, found, wanted)? {
+            let text = store.document_text(index)?;
+            let fixes = fixes.into_iter().map(|(_, fix)| fix).collect();
+            count += fixpoint::applicable(fixes, |fixes| {
+                document(&text, store.is_json(index), fixes).map_or_else(Vec::new, |(_, applied)| applied)
+            });
+        }
+        Ok(count)
+    }
+}
+
+/// Returns the allowed fixes of findings that count, by the index of the document.
+fn by_document<'f>(
+    store: &Store,
+    found: &'f [Finding],
+    allowed: impl Fn(&Fix) -> bool,
+) -> Result<BTreeMap<usize, Vec<(&'f Finding, &'f Fix)>>> {
+    let mut by_document: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for finding in found {
+        let Some((file, line, fix)) = fix_of(finding).filter(|(_, _, fix)| allowed(fix)) else {
+            continue;
+        };
+        if let Some(index) = store.at(file, line)? {
+            by_document.entry(index).or_default().push((finding, fix));
+        }
+    }
+    Ok(by_document)
 }
 
 /// Returns the fix of a finding that counts, with its file and line.

@@ -86,16 +86,17 @@ impl Formats for Output {
 impl Graph {
     pub(crate) fn run(self) -> Result<Exit> {
         let blobs = load::blobs(&self.catalog, &self.registries)?;
+        if blobs.is_empty() {
+            load::warn_of_empty(&self.catalog)?;
+        }
         let (mut packages, _) = resolve(&blobs);
         load::select([&mut packages], self.package.as_deref())?;
         if let Some(channel) = self.channel.as_deref() {
+            load::require_channel(&packages, channel)?;
             for linked in packages.values_mut() {
                 linked.channels.retain(|name, _| *name == channel);
             }
             packages.retain(|_, linked| !linked.channels.is_empty());
-            if packages.is_empty() {
-                bail!("channel `{channel}` is not in the catalog");
-            }
         }
         if self.installed.is_some() && self.format.output != Output::Svg {
             bail!(

@@ -20,7 +20,7 @@ use crate::cli::format::{Format, OutputOption};
 use crate::cli::images::RegistryArgs;
 use crate::cli::padding::padded;
 use crate::cli::runtime::runtime;
-use kube_yaml::text::{present, printable, size, write_json};
+use kube_yaml::text::{excerpt, present, printable, size, source_name, write_json};
 use olm_catalog::validate::head_positions;
 use olm_model::catalog::{Bundle, Catalog, Channel};
 use olm_model::read::catalog as reader;
@@ -140,15 +140,18 @@ impl ListArgs {
 
     /// Reads the catalog, which has the package.
     fn read(&self) -> Result<Catalog> {
-        let failed = || format!("failed to read {}", self.catalog);
+        let failed = || format!("failed to read {}", source_name(&self.catalog));
         let sources = load::sources(&self.catalog, &self.registries).with_context(failed)?;
         let catalog = reader::blobs(sources, Limits::default()).with_context(failed)?;
+        if catalog.packages.is_empty() && catalog.channels.is_empty() && catalog.bundles.is_empty() {
+            load::warn_of_empty(&self.catalog)?;
+        }
         if let Some(package) = &self.package
             && !catalog.packages.iter().any(|other| other.name == *package)
         {
             let names = catalog.packages.iter().map(|other| other.name.as_str());
-            let near = suggest::did_you_mean(package, names);
-            bail!("package `{}` is not in the catalog{near}", printable(package));
+            let known = suggest::or_known(package, "its packages are", names);
+            bail!("package `{}` is not in the catalog{known}", excerpt(package));
         }
         Ok(catalog)
     }
@@ -225,8 +228,12 @@ impl Images {
             let json = json!({ "image": image, "bundles": names, "size": bytes });
             table.push([shown, image.to_owned(), names.join(",")], json);
         }
-        let all = blobs.values().sum();
-        table.rows.push(vec![size(all), "all images, with shared layers once".to_owned(), String::new()]);
+        let (all, what) = match (blobs.values().sum::<u64>(), is_complete) {
+            (0, false) => ("unknown".to_owned(), "all images"),
+            (all, true) => (size(all), "all images, with shared layers once"),
+            (all, false) => (size(all), "all images of known size, with shared layers once"),
+        };
+        table.rows.push(vec![all, what.to_owned(), String::new()]);
         Ok((table, is_complete))
     }
 }

@@ -1,6 +1,7 @@
 //! Catalogs that commands read: from directories, files, images and standard input.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -8,6 +9,8 @@ use anyhow::{Context as _, Result, bail};
 use crate::cli::images::{Location, RegistryArgs};
 use crate::cli::runtime::runtime;
 use crate::cli::stdin;
+use crate::terminal::{WARNING, messages};
+use kube_yaml::text::{excerpt, printable, source_name};
 use oci_images::compressed::is_compressed;
 use olm_catalog::validate::decode;
 use olm_catalog::validate::{Blob, Decoded, Packages};
@@ -43,7 +46,7 @@ pub(crate) fn decoded(sources: Vec<Source>) -> Result<Vec<Decoded>, CatalogError
 
 /// Reads the blobs of a catalog, which may be invalid as long as every document can be read.
 pub(crate) fn blobs(reference: &str, registries: &RegistryArgs) -> Result<Vec<Blob>> {
-    let failed = || format!("failed to read {reference}");
+    let failed = || format!("failed to read {}", source_name(reference));
     let documents = decoded(sources(reference, registries).with_context(failed)?).with_context(failed)?;
     readable(documents).with_context(failed)
 }
@@ -65,7 +68,7 @@ pub(crate) fn check_readable(document: &Decoded) -> Result<()> {
     else {
         return Ok(());
     };
-    let file = file.as_deref().unwrap_or_default();
+    let file = source_name(file.as_deref().unwrap_or_default());
     match line.zip(*column) {
         Some((line, column)) => bail!("{file}:{line}:{column}: {message}"),
         None => bail!("{file}: {message}"),
@@ -79,20 +82,35 @@ pub(crate) fn select<const N: usize>(
 ) -> Result<()> {
     let Some(name) = package else { return Ok(()) };
     if !catalogs.iter().any(|packages| packages.contains_key(name)) {
-        const MAX_NAMES: usize = 10;
         let known: BTreeSet<&str> = catalogs.iter().flat_map(|packages| packages.keys().copied()).collect();
-        let missing = if N == 1 { "is not in the catalog" } else { "is in none of the catalogs" };
-        let near = suggest::did_you_mean(name, known.iter().copied());
-        if !near.is_empty() || known.is_empty() {
-            bail!("package `{name}` {missing}{near}");
-        }
-        let names: Vec<_> = known.iter().take(MAX_NAMES).copied().collect();
-        let more = if known.len() > MAX_NAMES { ", …" } else { "" };
-        let whose = if N == 1 { "its" } else { "their" };
-        bail!("package `{name}` {missing}: {whose} packages are {}{more}", names.join(", "));
+        let (missing, list) = if N == 1 {
+            ("is not in the catalog", "its packages are")
+        } else {
+            ("is in none of the catalogs", "their packages are")
+        };
+        let known = suggest::or_known(name, list, known.iter().copied());
+        bail!("package `{}` {missing}{known}", excerpt(name));
     }
     for packages in &mut catalogs {
         packages.retain(|other, _| *other == name);
     }
+    Ok(())
+}
+
+/// Fails if none of the packages has the channel.
+pub(crate) fn require_channel(packages: &Packages<'_>, channel: &str) -> Result<()> {
+    let known: BTreeSet<&str> =
+        packages.values().flat_map(|linked| linked.channels.keys().copied()).collect();
+    if known.contains(channel) {
+        return Ok(());
+    }
+    let known = suggest::or_known(channel, "its channels are", known.iter().copied());
+    bail!("channel `{}` is not in the catalog{known}", excerpt(channel));
+}
+
+/// Warns of a catalog without any blob: a wrong path looks like this.
+pub(crate) fn warn_of_empty(reference: &str) -> Result<()> {
+    let name = printable(source_name(reference));
+    writeln!(messages(), "{WARNING} {name} contains no packages, channels or bundles")?;
     Ok(())
 }

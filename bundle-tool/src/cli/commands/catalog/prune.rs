@@ -26,7 +26,7 @@ use olm_rules::Selection;
 /// Keeps what --keep names and removes everything else. Every upgrade path between remaining bundles is preserved:
 /// bundles that lie on one are also kept, and no upgrade edge is added. The edges of a remaining bundle are unchanged,
 /// so clusters that run a removed version can still upgrade. If what is left of a channel is not a valid upgrade graph,
-/// nothing is written.
+/// nothing is written unless you pass --no-validate.
 ///
 /// Exit status: 0 on success, 1 if the pruned catalog would be invalid, 2 on an error; with 1 or 2, nothing is written.
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ use olm_rules::Selection;
 pub(crate) struct Prune {
     /// Catalog directory
     catalog: PathBuf,
-    /// What to keep: a package, optionally limited to a channel and a version range (repeatable)
+    /// Package to keep, optionally only one channel or a range of versions (repeatable)
     #[arg(long, required = true, value_name = "PACKAGE[/CHANNEL][@RANGE]")]
     keep: Vec<Keep>,
     /// Default channel of a package whose default channel is removed (repeatable)

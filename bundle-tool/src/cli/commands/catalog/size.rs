@@ -12,7 +12,7 @@ use super::load;
 use crate::cli::exit::Exit;
 use crate::cli::format::{Format, OutputOption};
 use crate::cli::images::RegistryArgs;
-use kube_yaml::text::{present, size, write_json};
+use kube_yaml::text::{present, size, source_name, write_json};
 use olm_model::catalog::Catalog;
 use olm_model::read::catalog as reader;
 use olm_model::read::catalog::Limits;
@@ -22,7 +22,7 @@ const MAX_PACKAGES: usize = 10;
 
 /// Show what makes a catalog large, and what would make it smaller
 ///
-/// Lists the sizes of each schema, of the properties of bundles, and of the largest packages. All sizes are those of compact
+/// Lists the size of each schema, of the properties of bundles, and of the largest packages. All sizes are those of compact
 /// JSON, which is what servers and clusters load. Also shows the size that the catalog would have after `catalog migrate`,
 /// with and without --minimal.
 ///
@@ -59,7 +59,7 @@ type Parts = BTreeMap<String, Part>;
 
 impl Size {
     pub(crate) fn run(self) -> Result<Exit> {
-        let failed = || format!("failed to read {}", self.catalog);
+        let failed = || format!("failed to read {}", source_name(&self.catalog));
         let sources = load::sources(&self.catalog, &self.registries).with_context(failed)?;
         let catalog = reader::blobs(sources, Limits::default()).with_context(failed)?;
         let (schemas, properties, packages) = parts(&catalog)?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 
 use super::load;
@@ -17,6 +17,7 @@ use crate::cli::openshift::OpenshiftRange;
 use crate::cli::rendering::{MigrateLevel, Rendering};
 use crate::cli::runtime::SharedRuntime;
 use crate::cli::stdin;
+use kube_yaml::text::source_name;
 use kube_yaml::{Kind, Position, Value};
 use olm_catalog::template::{Bundles, Rendered, Template};
 use olm_model::catalog::Catalog;
@@ -128,10 +129,18 @@ impl TemplateCommand {
             },
             (None, _) => (None, "-"),
         };
-        let shown = if path == "-" { "standard input" } else { path };
-        let failed = || format!("failed to read the template {shown}");
+        let shown = source_name(path);
+        let failed = || format!("failed to read {shown}");
         let bytes = read(path).with_context(failed)?;
-        let template = || Template::parse(&bytes, wanted.map(Type::schema)).with_context(failed);
+        let template = || {
+            Template::parse(&bytes, wanted.map(Type::schema)).map_err(|error| {
+                if error.has_position() {
+                    anyhow!("{shown}:{error}")
+                } else {
+                    Error::new(error).context(failed())
+                }
+            })
+        };
         let Some(to) = &self.output_dir else {
             let Some((_, text)) = self.build(template()?, &self.rendering, path, &bytes, None)? else {
                 return Ok(Exit::Findings);
@@ -189,7 +198,7 @@ impl TemplateCommand {
         openshift: Option<Minor>,
     ) -> Result<Option<(Catalog, Vec<u8>)>> {
         let bundles = self.render(&template.images(), rendering)?;
-        let failed = || format!("failed to build a catalog from {path}");
+        let failed = || format!("failed to build a catalog from {}", source_name(path));
         let mut catalog = template.build(&bundles).with_context(failed)?;
         rendering.apply_to_template(&mut catalog.bundles)?;
         let mut text = Vec::new();

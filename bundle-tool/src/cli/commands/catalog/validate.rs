@@ -16,7 +16,8 @@ use crate::cli::images::RegistryArgs;
 use crate::cli::openshift::OpenshiftOption;
 use crate::cli::report::{ReportOptions, Run, print_errors};
 use crate::cli::settings::LevelOptions;
-use crate::terminal::{ERROR, WARNING, messages, stderr};
+use crate::terminal::{ERROR, stderr};
+use kube_yaml::text::source_name;
 use olm_catalog::validate;
 use olm_model::disk::file;
 use olm_model::kubernetes::Minor;
@@ -155,7 +156,7 @@ fn with_upgrades(
 /// Warns of a catalog without any blob, which OLM and opm accept: a wrong path looks like this.
 fn warn_if_empty(report: &CatalogReport) -> Result<()> {
     if report.packages.is_empty() && report.channels + report.bundles == 0 && report.findings.is_empty() {
-        writeln!(messages(), "{WARNING} {} contains no packages, channels or bundles", report.path)?;
+        load::warn_of_empty(&report.path)?;
     }
     Ok(())
 }
@@ -192,7 +193,7 @@ impl Validate {
                 Some(available) => with_upgrades(reference, root, sources, openshift, &selection, available),
                 None => Ok(validate(reference, root, sources, openshift, &selection)?),
             });
-            match report.with_context(|| format!("failed to read {reference}")) {
+            match report.with_context(|| format!("failed to read {}", source_name(reference))) {
                 Ok(report) => {
                     warn_if_empty(&report)?;
                     catalogs.push(report);

@@ -301,7 +301,8 @@ impl Bundle {
         let olm = cargo.and_then(|cargo| cargo.olm.as_ref());
         let of_operator = cargo.filter(|_| olm.is_some() || self.manifest_path.is_some());
         let version = self.version.as_deref().map(|version| {
-            semver::Version::parse(version).with_context(|| {
+            // Never the parser's own words.
+            semver::Version::parse(version).ok().with_context(|| {
                 format!(
                     "invalid --version `{}`: expected a semantic version such as 1.2.3",
                     version.escape_debug()

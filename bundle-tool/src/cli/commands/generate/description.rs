@@ -72,6 +72,8 @@ impl<'l> Fence<'l> {
 
 #[cfg(test)]
 mod tests {
+    use kube_yaml::text::with_causes;
+
     use super::*;
     use std::fs;
 
@@ -110,9 +112,9 @@ mod tests {
 
     #[test]
     fn code_block_without_its_file_or_its_end_is_an_error_with_its_line() {
-        let error = format!("{:#}", description("\n```yaml file=none.yaml\n```\n").unwrap_err());
+        let error = with_causes(description("\n```yaml file=none.yaml\n```\n").unwrap_err().as_ref());
         assert!(error.contains("description.md:2: invalid code block: failed to read "), "{error}");
-        assert!(error.contains("none.yaml: No such file"), "{error}");
+        assert!(error.contains("none.yaml: no such file or directory"), "{error}");
         let error = description("```yaml file=../config/samples/lake.yaml\n").unwrap_err().to_string();
         assert!(error.ends_with("description.md:1: unclosed code block"), "{error}");
         let repeated = "```yaml file=../config/samples/lake.yaml\n```\n".repeat(50_000);

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::cli::exit::Exit;
 use crate::cli::format::{Formats, OutputOption};
-use crate::cli::images::{Location, RegistryArgs};
+use crate::cli::images::{Location, RegistryArgs, image_source};
 use crate::cli::progress::progress;
 use crate::cli::runtime::runtime;
 use crate::{provenance, sbom};
@@ -41,7 +41,7 @@ const MAX_BUNDLE: u64 = 32 << 20;
   bundle-tool inspect oci-archive:bundle.tar --output json | jq .labels")]
 pub(crate) struct Inspect {
     /// Image: a name, oci:DIR, oci-archive:FILE or docker-archive:FILE
-    #[arg(value_name = "REF")]
+    #[arg(value_name = "REF", value_parser = image_source)]
     reference: ImageLocation,
     /// Platform to describe [default: linux/amd64, or the first]
     #[arg(long, value_name = "OS/ARCH")]

@@ -77,13 +77,13 @@ impl ImageSet {
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let failed = || format!("failed to read {}", path.display());
         let bytes = file::read(path, MAX_CONFIG).with_context(failed)?;
-        Self::parse(&bytes).with_context(failed)
+        Self::parse(&path.display().to_string(), &bytes).with_context(failed)
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self> {
+    fn parse(name: &str, bytes: &[u8]) -> Result<Self> {
         let parsed = kube_yaml::parse(bytes);
         if let Some(error) = parsed.error {
-            bail!("{}:{}: {}", error.position.line, error.position.column, error.with_help());
+            bail!("{name}:{}:{}: {}", error.position.line, error.position.column, error.with_help());
         }
         let [document] = parsed.documents.as_slice() else {
             bail!("expected one ImageSetConfiguration, found {} documents", parsed.documents.len())
@@ -360,7 +360,7 @@ mod tests {
     /// Reads a configuration of this version with these fields.
     fn read(fields: &str) -> Result<ImageSet> {
         let head = format!("kind: ImageSetConfiguration\napiVersion: {API_VERSION}\n");
-        ImageSet::parse((head + fields).as_bytes())
+        ImageSet::parse("set.yaml", (head + fields).as_bytes())
     }
 
     #[test]
@@ -460,7 +460,7 @@ mirror:
                 "unsupported apiVersion",
             ),
         ] {
-            let error = ImageSet::parse(wrong.as_bytes()).unwrap_err().to_string();
+            let error = ImageSet::parse("set.yaml", wrong.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }

@@ -20,7 +20,7 @@ use crate::cli::commands::render::{self, Invalid};
 use crate::cli::images::{Location, RegistryArgs};
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
-use kube_yaml::text::excerpt;
+use kube_yaml::text::{excerpt, source_name};
 use olm_model::catalog::Catalog;
 
 /// Maximum size of the layers of an image without labels whose files are read, because it may be a bundle, in bytes.
@@ -204,8 +204,8 @@ impl Collector<'_> {
         scratch: &mut Vec<TempDir>,
         problems: &mut Vec<Error>,
     ) -> Result<bool> {
-        if let Some(used) =
-            workloads::images(reference).with_context(|| format!("failed to read {reference}"))?
+        if let Some(used) = workloads::images(reference)
+            .with_context(|| format!("failed to read {}", source_name(reference)))?
         {
             for Used { image, reason } in used {
                 self.add_named(&image, &reason, found, problems)?;

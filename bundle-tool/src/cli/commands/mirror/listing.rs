@@ -2,10 +2,12 @@
 
 use std::io::{self, Write as _};
 
+use anyhow::Error;
 use kube_yaml::text::{counted, printable, size, write_json};
 use serde_json::{Value, json};
 
 use super::plan::{Planned, Target};
+use crate::cli::error_help::with_help;
 use crate::cli::format::Format;
 
 /// An image of the list, with what the command did with it.
@@ -28,8 +30,9 @@ pub(crate) enum Outcome {
 pub(crate) enum Summary<'t> {
     /// They were copied.
     Copied,
-    /// They were measured: the bytes of all blobs, each counted once, and of those that the target lacks.
-    Measured { images: usize, size: u64, to_copy: u64, target: &'t Target },
+    /// They were measured, but for those of unknown size: the bytes of all blobs, each counted once, and of those that the target
+    /// lacks.
+    Measured { images: usize, unknown: usize, size: u64, to_copy: u64, target: &'t Target },
     /// They were compared with the target: how many parts of them it lacks.
     Compared { images: usize, missing: usize },
 }
@@ -62,13 +65,18 @@ impl<P: FnMut(&str) -> io::Result<()>> Listing<P> {
         }
     }
 
-    /// Ends the list.
-    pub(crate) fn finish(self, summary: &Summary<'_>) -> io::Result<()> {
+    /// Ends the list; `errors` say which images are not in it, and why.
+    pub(crate) fn finish<'e>(
+        self,
+        summary: &Summary<'_>,
+        errors: impl IntoIterator<Item = &'e Error>,
+    ) -> io::Result<()> {
         match self {
             Self::Text(mut print) => summary.line().map_or(Ok(()), |line| print(&line)),
             Self::Json(entries) => {
                 let mut out = io::stdout().lock();
-                write_json(&summary.to_json(&entries), &mut out)?;
+                let errors: Vec<String> = errors.into_iter().map(|error| with_help(error.as_ref())).collect();
+                write_json(&summary.to_json(&entries, &errors), &mut out)?;
                 out.flush()
             }
         }
@@ -120,20 +128,25 @@ impl Summary<'_> {
     fn line(&self) -> Option<String> {
         match self {
             Self::Copied => None,
-            Self::Measured { images, size: all, to_copy, target } => Some(format!(
-                "{}, {}, of which {} are to be copied to {target}",
-                counted(*images, "image"),
-                size(*all),
-                size(*to_copy)
-            )),
+            Self::Measured { images, unknown, .. } if images == unknown => {
+                Some(format!("{} of unknown size", counted(*images, "image")))
+            }
+            Self::Measured { images, unknown, size: all, to_copy, target } => {
+                let (images, all, to_copy) = (counted(*images, "image"), size(*all), size(*to_copy));
+                let unknown = match unknown {
+                    0 => String::new(),
+                    unknown => format!("; {} of unknown size", counted(*unknown, "image")),
+                };
+                Some(format!("{images}, {all}, of which {to_copy} are to be copied to {target}{unknown}"))
+            }
             Self::Compared { images, missing } => {
                 Some(format!("{} checked, {} missing", counted(*images, "image"), counted(*missing, "part")))
             }
         }
     }
 
-    fn to_json(&self, entries: &[Value]) -> Value {
-        let mut document = json!({ "version": 1, "images": entries });
+    fn to_json(&self, entries: &[Value], errors: &[String]) -> Value {
+        let mut document = json!({ "version": 1, "images": entries, "errors": errors });
         if let Self::Measured { size, to_copy, .. } = self {
             (document["size"], document["toCopy"]) = ((*size).into(), (*to_copy).into());
         }

@@ -25,6 +25,7 @@ use super::catalog::prune::default_channel;
 use crate::cli::exit::{Exit, print_error};
 use crate::cli::format::{Format, OutputOption};
 use crate::cli::images::{RegistryArgs, RegistryConnection, between};
+use crate::cli::outputs::require_parent;
 use crate::cli::progress::ManyProgress;
 use crate::cli::runtime::SharedRuntime;
 use crate::cli::time_limit::TimeLimit;
@@ -84,7 +85,7 @@ pub(crate) struct Mirror {
     /// oc-mirror configuration (`ImageSetConfiguration`, v2alpha1) that lists catalogs and images; unsupported fields are reported
     #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "default_channel"])]
     imageset_config: Option<PathBuf>,
-    /// Package of a catalog to mirror, with a channel and a range of versions if not all are mirrored (repeatable) [default: all]
+    /// Package to keep, optionally only one channel or a range of versions (repeatable) [default: all]
     #[arg(long, value_name = "PACKAGE[/CHANNEL][@RANGE]")]
     keep: Vec<Keep>,
     /// Default channel of a package whose default channel is not mirrored (repeatable)
@@ -152,6 +153,9 @@ impl Mirror {
                 "--since requires `--to oci:DIR` or `--to oci-archive:FILE`; a registry already skips the layers that it has"
             );
         }
+        if let Target::Archive(path) = &self.to {
+            require_parent(path)?;
+        }
         let (wanted, skip) = self.wanted()?;
         let policy = self.signature_policy.as_deref().map(Policy::read).transpose()?;
         let runtime = SharedRuntime::default();
@@ -206,7 +210,7 @@ impl Mirror {
         if self.dry_run {
             return runtime.block_on(self.list(&planned, &transfer, policy.as_ref(), problems));
         }
-        let copied = runtime.block_on(self.copy_all(&planned, &transfer, policy.as_ref()));
+        let copied = runtime.block_on(self.copy_all(&planned, &transfer, policy.as_ref(), &problems));
         let failed = match copied {
             Ok(failed) => failed,
             Err(error) => {
@@ -268,12 +272,13 @@ impl Mirror {
         Ok((wanted, Skips::new(self.skip.clone(), blocked)))
     }
 
-    /// Copies the images, a few at a time, and returns what failed.
+    /// Copies the images, a few at a time, and returns what failed. `problems` are images that could not be read before.
     async fn copy_all(
         &self,
         planned: &[Planned],
         transfer: &Transfer,
         policy: Option<&Policy>,
+        problems: &[Error],
     ) -> Result<Vec<Error>> {
         let all = planned.len();
         let bar = ManyProgress::new("mirroring", all);
@@ -312,7 +317,8 @@ impl Mirror {
         for (index, _) in waiting.into_iter().filter(|(_, is_copied)| *is_copied) {
             listing.add(&Entry { planned: &planned[index], outcome: Outcome::Copied })?;
         }
-        listing.finish(&Summary::Copied)?;
+        let errors: Vec<&Error> = problems.iter().chain(&failed).chain(&stopped).collect();
+        listing.finish(&Summary::Copied, errors)?;
         stopped.map_or(Ok(failed), Err)
     }
 
@@ -332,10 +338,10 @@ impl Mirror {
                     transfer.measure(&source, target, image.content.is_catalog()).await
                 };
                 let measured = measured.await;
-                (planned, measured.with_context(|| failed_to_mirror(planned)))
+                (planned, measured.with_context(|| format!("failed to read {}", image.reference)))
             })
             .buffered(self.parallel_images.into());
-        let (mut blobs, mut missing) = (BTreeMap::new(), BTreeMap::new());
+        let (mut blobs, mut missing, mut known) = (BTreeMap::new(), BTreeMap::new(), 0);
         let mut listing = Listing::new(self.format.output, listing::print_line);
         while let Some((planned, measured)) = measured.next().await {
             let measured = match measured {
@@ -356,15 +362,18 @@ impl Mirror {
                 .collect();
             let outcome = Outcome::Measured { size: all, to_copy: own.values().sum() };
             listing.add(&Entry { planned, outcome })?;
+            known += 1;
             blobs.extend(measured.blobs);
             missing.extend(own);
         }
-        listing.finish(&Summary::Measured {
+        let summary = Summary::Measured {
             images: planned.len(),
+            unknown: planned.len() - known,
             size: blobs.values().sum(),
             to_copy: missing.values().sum(),
             target: &self.to,
-        })?;
+        };
+        listing.finish(&summary, &problems)?;
         report(&problems)
     }
 
@@ -385,7 +394,7 @@ impl Mirror {
             listing.add(&Entry { planned, outcome: Outcome::Compared { missing: checked.missing } })?;
             not_compared.extend(checked.not_compared);
         }
-        listing.finish(&Summary::Compared { images: planned.len(), missing })?;
+        listing.finish(&Summary::Compared { images: planned.len(), missing }, problems)?;
         if let Some(reason) = not_compared.first() {
             let images = counted(not_compared.len(), "image");
             writeln!(

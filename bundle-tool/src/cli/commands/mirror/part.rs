@@ -16,6 +16,7 @@ use crate::cli::runtime::SharedRuntime;
 use kube_yaml::text::excerpt;
 use olm_catalog::prune::Keep;
 use olm_catalog::validate::{PackageGraph, Packages, heads};
+use olm_model::report::suggest;
 use olm_model::version::Range;
 
 /// Which bundles of a catalog are mirrored.
@@ -43,7 +44,7 @@ pub(crate) struct Newest {
     pub(crate) versions: Option<Range>,
 }
 
-/// Which packages were found in some catalog.
+/// The packages of all catalogs so far.
 #[derive(Debug, Default)]
 pub(crate) struct FoundPackages(RefCell<BTreeSet<String>>);
 
@@ -63,7 +64,11 @@ impl Selection {
     pub(crate) fn check(&self, found: &FoundPackages, place: &str) -> Result<()> {
         let found = found.0.borrow();
         match self.packages().find(|package| !found.contains(*package)) {
-            Some(package) => bail!("package `{}` is not in {place}", excerpt(package)),
+            Some(package) => {
+                let known = found.iter().map(String::as_str);
+                let known = suggest::or_known(package, "the packages are", known);
+                bail!("package `{}` is not in {place}{known}", excerpt(package))
+            }
             None => Ok(()),
         }
     }
@@ -111,7 +116,7 @@ impl Selection {
 
     fn choose(&self, packages: &Packages<'_>, found: &FoundPackages) -> Result<Part> {
         let is_here = |package: &str| packages.contains_key(package);
-        found.0.borrow_mut().extend(self.packages().filter(|package| is_here(package)).map(str::to_owned));
+        found.0.borrow_mut().extend(packages.keys().map(|package| (*package).to_owned()));
         let mut keep: Vec<Keep> = self.keep.iter().filter(|keep| is_here(&keep.package)).cloned().collect();
         for Newest { package, channel, versions } in &self.newest {
             let Some(linked) = packages.get(package.as_str()) else { continue };

@@ -184,7 +184,7 @@ fn files(directory: &Path, bundle: &Bundle, labels: &BTreeMap<String, String>) -
             continue;
         }
         if !is_there {
-            bail!("failed to read {}: there is no such directory", directory.join(&below).display());
+            bail!("failed to read {}: no such file or directory", directory.join(&below).display());
         }
         let mut files = FileMap::new();
         for file in bundle.files.iter().filter(|file| file.path.starts_with(&below)) {

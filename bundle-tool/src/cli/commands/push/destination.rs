@@ -36,7 +36,7 @@ pub(crate) struct Destination {
     #[arg(long, value_name = "FILE")]
     metadata_file: Option<PathBuf>,
     #[expect(clippy::doc_markdown, reason = "a help text, in which a variable is shown as in a shell")]
-    /// Sign the pushed image, and its provenance, with this private key, as cosign does; $COSIGN_PASSWORD decrypts the key
+    /// Sign the pushed image, and its provenance, with this private key, as cosign does; its password is read from $COSIGN_PASSWORD
     #[arg(long, value_name = "KEY", conflicts_with = "to")]
     sign: Option<PathBuf>,
     #[expect(clippy::doc_markdown, reason = "a help text, which shows a name as it is written")]
@@ -116,6 +116,9 @@ impl Destination {
             ("--digest-file", self.digest_file.as_deref()),
             ("--metadata-file", self.metadata_file.as_deref()),
         ];
+        if let Some(to) = &self.to {
+            outputs::require_parent_of_archive(&to.0)?;
+        }
         let [digest_file, metadata_file] =
             outputs::open(files, &self.to.iter().map(|target| &target.0).collect::<Vec<_>>())?;
         let key = self.sign.as_deref().map(signing_key).transpose()?;

@@ -281,7 +281,8 @@ struct Words(Vec<String>);
 
 fn parse_words(text: &str) -> Result<Words, String> {
     let words: Vec<String> = if text.trim_start().starts_with('[') {
-        serde_json::from_str(text).map_err(|error| format!("expected a JSON list of strings: {error}"))?
+        serde_json::from_str(text)
+            .map_err(|_| r#"expected a JSON list of strings, such as ["/manager", "run"]"#.to_owned())?
     } else {
         text.split_whitespace().map(str::to_owned).collect()
     };

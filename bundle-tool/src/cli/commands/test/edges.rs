@@ -13,6 +13,7 @@ use olm_catalog::upgrade::{Edge as Permission, permitted};
 use olm_catalog::validate::{Channel, PackageGraph, heads, resolve};
 use olm_model::catalog::Bundle;
 use olm_model::disk;
+use olm_model::report::suggest;
 use olm_rules::Selection;
 
 /// The maximum number of upgrades that are tested.
@@ -80,12 +81,8 @@ pub(crate) fn of_catalog(choice: &EdgeArgs<'_>, registries: &RegistryArgs) -> Re
     };
     let name = choice.channel.unwrap_or(&linked.package.default_channel);
     let Some(channel) = linked.channels.get(name) else {
-        let known: Vec<&str> = linked.channels.keys().copied().collect();
-        bail!(
-            "channel `{name}` is not in package `{package}` of {}: its channels are {}",
-            choice.catalog,
-            known.join(", ")
-        );
+        let known = suggest::or_known(name, "its channels are", linked.channels.keys().copied());
+        bail!("channel `{name}` is not in package `{package}` of {}{known}", choice.catalog);
     };
     let directories = directories(choice.bundles)?;
     let place = |bundle: &str| -> Result<BundleSource> {

@@ -1,6 +1,6 @@
 //! The samples of a test: those of a file, or the examples of the operator.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use serde_json::Value;
@@ -14,7 +14,7 @@ const MAX_SAMPLES: usize = 100;
 
 /// Reads the samples of --samples, each of which has to name what it is.
 pub(crate) fn of_file(path: &Path) -> Result<Vec<Value>> {
-    let documents = disk::manifests::files(path, vec![PathBuf::from(path)])?;
+    let documents = disk::manifests::file(path)?;
     if documents.is_empty() || documents.len() > MAX_SAMPLES {
         bail!("{} contains {} samples: expected 1 to {MAX_SAMPLES}", path.display(), documents.len());
     }

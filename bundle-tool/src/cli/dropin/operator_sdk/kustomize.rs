@@ -21,6 +21,7 @@ use crate::cli::commands::generate::notes;
 use kube_yaml::{Tree, Value};
 use olm_generate::{Document, GenerateReport, decode_csv, placeholder_base};
 use olm_model::disk::file;
+use olm_model::names::check_label;
 
 /// The default input and output directory.
 const DIRECTORY: &str = "config/manifests";
@@ -74,7 +75,7 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
         Some(package) => package.to_owned(),
         None => {
             let name = project.name.clone().map_or_else(directory_name, Ok)?;
-            if let Err(reason) = olm_rules::dns_label(&name) {
+            if let Err(reason) = check_label(&name) {
                 bail!("project name ({name}) is invalid: {reason}");
             }
             name

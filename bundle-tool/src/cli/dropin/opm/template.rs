@@ -102,6 +102,9 @@ fn read(path: &str, wanted: Option<&str>) -> Result<Template> {
         Err(TemplateError::OtherSchema { expected, found }) => {
             bail!("template has unknown schema ({found:?}), should be {expected:?}")
         }
+        Err(TemplateError::SchemaMissing { .. }) if wanted.is_some() => {
+            bail!("template has unknown schema (\"\"), should be {:?}", wanted.unwrap_or_default())
+        }
         parsed => Ok(parsed?),
     }
 }

@@ -4,6 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use crate::plain::io_error;
+
 /// The registry could not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -24,12 +26,12 @@ pub enum Error {
         reason: String,
     },
     /// The address is not available.
-    #[error("failed to listen on {address} (port 0 chooses a free port)")]
+    #[error("failed to listen on {address}: {}{}", io_error(.reason), listen_help(.reason))]
     Listen {
         /// The address.
         address: SocketAddr,
         /// The system's reason.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The registry whose content is to be served cannot be used.
     #[error("cannot be a cache of `{registry}`: {reason}")]
@@ -65,6 +67,15 @@ pub enum Error {
         /// The directory.
         directory: PathBuf,
     },
+}
+
+/// Returns what the user can do about an address that is not available.
+fn listen_help(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::AddrInUse => "; choose another port, or port 0 for any free one",
+        io::ErrorKind::PermissionDenied => "; choose a port above 1023",
+        _ => "",
+    }
 }
 
 /// Turns an I/O error about `directory` into an [`Error`].

@@ -32,7 +32,7 @@ pub struct Garbage {
 /// cannot be read or written.
 pub fn collect_garbage(directory: &Path, untagged: bool, dry_run: bool) -> Result<Garbage, Error> {
     // An empty directory would become a registry.
-    if !directory.join(MARKER).exists() {
+    if !directory.join(MARKER).try_exists().map_err(directory_error(directory))? {
         return Err(Error::NoRegistry { directory: directory.to_owned() });
     }
     let store = Store::open(directory, false)?;

@@ -56,7 +56,7 @@ impl Server {
         }
         let tls = certificate.map(|certificate| certificate.acceptor()).transpose()?;
         let users = users.map(|path| Users::read(&path)).transpose()?;
-        let fail = |source| Error::Listen { address, source };
+        let fail = |reason| Error::Listen { address, reason };
         let listener = TcpListener::bind(address).await.map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
         let proxy =

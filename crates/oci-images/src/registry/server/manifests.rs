@@ -15,6 +15,7 @@ use super::route::{self, Reference};
 use super::store::Store;
 use super::uploads::query;
 use crate::blocking::blocking;
+use crate::json::json_error;
 use crate::layout::{DOCUMENT_LIMIT, sha256};
 use crate::message::percent_encoded;
 
@@ -95,7 +96,7 @@ pub(crate) async fn put(
         return Err(Failure::bad(Code::DigestInvalid, format!("expected digest {expected}, got {digest}")));
     }
     let invalid = |message: String| Failure::bad(Code::ManifestInvalid, message);
-    let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
+    let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| invalid(json_error(&error)))?;
     let own_type = manifest.media_type.as_deref();
     let media_type = media_type
         .or_else(|| own_type.map(str::to_owned))

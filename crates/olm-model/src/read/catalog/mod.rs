@@ -22,6 +22,7 @@ use self::split::{Chunk, SplitError, Splitter};
 use super::unreadable::Unreadable;
 use crate::catalog::{Blob, Catalog};
 use kube_yaml::Aliased;
+use kube_yaml::text::source_name;
 use kube_yaml::{Position, SyntaxError, Tree, string};
 
 pub use self::ignore::MAX_PATTERNS;
@@ -58,7 +59,7 @@ pub enum CatalogError {
     #[error(transparent)]
     List(Box<dyn std::error::Error + Send + Sync>),
     /// Something in the directory cannot be read.
-    #[error("{file}: {reason}")]
+    #[error("{}: {reason}", source_name(file))]
     Unreadable {
         /// The path below the catalog.
         file: String,
@@ -66,7 +67,7 @@ pub enum CatalogError {
         reason: Unreadable,
     },
     /// An `.indexignore` file has too many or too long patterns.
-    #[error("{file}: {reason}")]
+    #[error("{}: {reason}", source_name(file))]
     Ignore {
         /// The path below the catalog.
         file: String,
@@ -74,7 +75,7 @@ pub enum CatalogError {
         reason: String,
     },
     /// A document does not parse.
-    #[error("{file}:{}:{}: {}", error.position.line, error.position.column, error.with_help())]
+    #[error("{}:{}:{}: {}", source_name(file), error.position.line, error.position.column, error.with_help())]
     Syntax {
         /// The path below the catalog.
         file: String,
@@ -82,7 +83,7 @@ pub enum CatalogError {
         error: SyntaxError,
     },
     /// A document is not a blob of a catalog.
-    #[error("{file}:{}:{}: {reason}", position.line, position.column)]
+    #[error("{}:{}:{}: {reason}", source_name(file), position.line, position.column)]
     Blob {
         /// The path below the catalog.
         file: String,
