@@ -83,3 +83,36 @@ pub(crate) fn directory_error(directory: &Path) -> impl Fn(io::Error) -> Error {
     let directory = directory.to_owned();
     move |source| Error::Directory { directory: directory.clone(), source }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::gc::collect_garbage;
+    use super::*;
+
+    #[test]
+    fn advice_follows_the_reason() {
+        let error = |kind: io::ErrorKind| {
+            let address = SocketAddr::from(([127, 0, 0, 1], 5000));
+            Error::Listen { address, reason: kind.into() }.to_string()
+        };
+        assert_eq!(
+            error(io::ErrorKind::AddrInUse),
+            "failed to listen on 127.0.0.1:5000: address in use; choose another port, or port 0 for any free one"
+        );
+        assert_eq!(
+            error(io::ErrorKind::AddrNotAvailable),
+            "failed to listen on 127.0.0.1:5000: address not available"
+        );
+    }
+
+    #[test]
+    fn directory_that_cannot_be_read_is_not_taken_for_one_without_a_registry() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = collect_garbage(directory.path(), false, true);
+        assert!(matches!(missing, Err(Error::NoRegistry { .. })), "{missing:?}");
+        let file = directory.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let unreadable = collect_garbage(&file, false, true);
+        assert!(matches!(unreadable, Err(Error::Directory { .. })), "{unreadable:?}");
+    }
+}
