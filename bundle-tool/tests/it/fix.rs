@@ -85,7 +85,7 @@ fn fix_that_cannot_be_applied_is_not_offered() {
     let edits = [(CSV, "  provider:\n", "  provder: {name: Gadgets}\n  provider:\n")];
     let bundle = spoiled(dir.path(), &edits);
     let path = bundle.to_str().unwrap();
-    for options in [&["--diff"][..], &["--diff", "--unsafe-fixes"]] {
+    for options in [&["--check"][..], &["--check", "--unsafe-fixes"]] {
         let found = stderr(&run(&[&["fix", path], options].concat()).success());
         assert_eq!(found.replace(path, "BUNDLE"), "BUNDLE: would fix 0 findings\n", "{options:?}");
     }

@@ -320,7 +320,7 @@ const MESSAGES: &[(&[&str], i32, &str)] = &[
     (&["catalog", "graph", "bundle"], 2, "error: bundle is a bundle, expected a file-based catalog: "),
     (&["catalog", "template", "a.yaml"], 2, "error: a.yaml:1:1: missing required field `schema`\n"),
     (&["catalog", "template", "b.yaml"], 2, "error: b.yaml:2:24: generateMajorChannels: "),
-    (&["mirror", "--config", "c.yaml", "--to", "oci:new"], 2, "error: c.yaml:1:5: "),
+    (&["mirror", "--imageset-config", "c.yaml", "--to", "oci:new"], 2, "error: c.yaml:1:5: "),
     (&["render", "./new"], 2, "error: failed to render ./new: no such file or directory\n"),
     (&["fix", "new"], 2, "error: failed to fix new: no such file or directory\n"),
 ];

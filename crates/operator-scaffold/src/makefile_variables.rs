@@ -189,8 +189,7 @@ pub(crate) fn file_of(value: &str) -> Option<&str> {
     let inner = value.strip_prefix("$(")?.strip_suffix(')')?;
     let mut words = inner.split_whitespace();
     let path = match (words.next()?, words.next()?) {
-        ("shell", "cat") => words.next()?,
-        ("file", "<") => words.next()?,
+        ("shell", "cat") | ("file", "<") => words.next()?,
         ("file", path) => path.strip_prefix('<')?,
         _ => return None,
     };
@@ -267,11 +266,8 @@ mod tests {
 
     #[test]
     fn values_that_refer_to_each_other_end() {
-        let mut text = String::from("V0 = xxxxxxxxxx\n");
-        for number in 1..200 {
-            let before = number - 1;
-            text.push_str(&format!("V{number} = $(V{before})$(V{before})$(V{before})$(V{before})\n"));
-        }
+        let references = |number: usize| format!("V{} = {}\n", number + 1, format!("$(V{number})").repeat(4));
+        let text = format!("V0 = xxxxxxxxxx\n{}", (0..199).map(references).collect::<String>());
         assert!(values(&[("Makefile", &text)], "V199")[0].len() <= 2 * MAX_VALUE);
     }
 
