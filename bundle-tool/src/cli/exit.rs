@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use super::error_help::with_help;
 use crate::terminal::{ERROR, stderr};
 use kube_yaml::text::{printable, shortened};
+use oci_images::secrets::without_users;
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,8 @@ pub(crate) fn print_error(error: &anyhow::Error) -> std::io::Result<()> {
     if is_of_output(error) {
         text = format!("failed to write to standard output: {text}");
     }
-    writeln!(stderr(), "{ERROR} {}", printable(&shortened(&text, MAX_ERROR)))
+    let text = without_users(&shortened(&text, MAX_ERROR));
+    writeln!(stderr(), "{ERROR} {}", printable(&text))
 }
 
 /// Returns whether an error is about standard output, which alone is written without a context: there is no space for what is written.

@@ -6,10 +6,9 @@ use std::str::FromStr;
 use clap::Args;
 
 use olm_catalog::validate;
-use olm_model::kubernetes::{Minor, openshift_versions};
+use olm_model::kubernetes::{Minor, Versions, openshift_versions};
 
-/// A version of OpenShift such as `4.17`, or a range such as `4.17..4.20`; either end of a range may be missing. Catalogs may be for
-/// versions that the rules for bundles do not know yet.
+/// A version of OpenShift such as `4.17`, or a range such as `4.17..4.20`; either end of a range may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpenshiftRange {
     first: Minor,
@@ -20,6 +19,8 @@ impl FromStr for OpenshiftRange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // The same values as for bundles.
+        Versions::parse_openshift(text).map_err(|error| error.to_string())?;
         let version = |part: &str| Minor::parse_openshift(part).map_err(|error| error.to_string());
         let Some((first, last)) = text.split_once("..") else {
             let only = version(text)?;
@@ -30,14 +31,7 @@ impl FromStr for OpenshiftRange {
             Some((openshift, _)) if part.is_empty() => Ok(*openshift),
             _ => version(part),
         };
-        let (first, last) = (end(first, known.first())?, end(last, known.last())?);
-        if first > last {
-            return Err("empty range: the first version is newer than the last one".to_owned());
-        }
-        if [first, last].iter().any(|version| *version != Minor::openshift(version.number())) {
-            return Err("expected a range of versions of OpenShift 4".to_owned());
-        }
-        Ok(Self { first, last })
+        Ok(Self { first: end(first, known.first())?, last: end(last, known.last())? })
     }
 }
 
@@ -87,9 +81,8 @@ mod tests {
         };
         assert_eq!(versions("v4.17").as_deref(), Ok("4.17"));
         assert_eq!(versions("4.16..4.18").as_deref(), Ok("4.16 4.17 4.18"));
-        assert_eq!(versions("5.1").as_deref(), Ok("5.1"));
         assert_eq!(versions("..4.2").as_deref(), Ok("4.1 4.2"));
-        for wrong in ["4.18..4.16", "4.16..5.1", "4", "1.30", "4.17.3", ""] {
+        for wrong in ["4.18..4.16", "4.16..5.1", "5.1", "4.99", "4", "1.30", "4.17.3", "", ".."] {
             assert!(versions(wrong).is_err(), "{wrong}");
         }
     }

@@ -247,7 +247,7 @@ fn settings_page() -> Result<String> {
         `bundle-tool.toml` sets which rules validate the bundles of a project. For a bundle directory, bundle-tool reads the \
         nearest one in or\nabove it, up to the root of the git repository; for an image, the nearest one in or above the current \
         directory. Options take\nprecedence. \
-        `validate`, `catalog validate`, `fix` and `lsp` read the file. Commands that validate before they push, write or install, such as \
+        `validate`, `catalog validate`, `fix`, `preview` and `lsp` read the file. Commands that validate before they push, write or install, such as \
         `push bundle`,\n`catalog add` and `run bundle`, do not: they report what a cluster rejects, and have `--no-validate` or `--force`. Editors complete and check the file with its [JSON Schema](../schemas/bundle-tool.json).\n\n\
         ```toml\nprofile = \"operatorhub\"\nsuites = [\"operatorhubv2\", \"good-practices\"]\ndeny-warnings = true\n\n\
         [rules]\nchannel-unconventional = \"allow\"\n\n[[ignore]]\nrule = \"example-missing\"\n\

@@ -3,12 +3,12 @@
 use std::io::{self, Read as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 /// The maximum size of a catalog or an image on standard input, in bytes.
 pub(crate) const MAX_CATALOG: u64 = 512 << 20;
 
-/// Whether standard input was read to its end.
+/// Whether standard input has been read, or is being read.
 static IS_READ: AtomicBool = AtomicBool::new(false);
 
 /// Reads standard input to its end, at most `limit` bytes; `expected` says what it contains, with an article.
@@ -20,7 +20,8 @@ pub(crate) fn read(limit: u64, expected: &str) -> Result<Vec<u8>> {
         bail!("standard input can be read only once: pass `-` for one input, and a file for the others");
     }
     let mut bytes = Vec::new();
-    io::stdin().lock().take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    let mut input = io::stdin().lock().take(limit.saturating_add(1));
+    input.read_to_end(&mut bytes).context("failed to read standard input")?;
     if bytes.len() as u64 > limit {
         bail!("standard input exceeds the limit of {limit} bytes");
     }

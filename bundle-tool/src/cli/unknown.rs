@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{built_command, dropin, native_command};
+use oci_images::secrets::without_users;
 use olm_model::report::suggest::{alternatives, nearest};
 
 /// The maximum number of commands that are suggested.
@@ -15,17 +16,30 @@ const OTHER_TOOLS: [&str; 2] = ["operator-sdk", "opm"];
 /// Replaces the tip of an error, which names whatever looks similar, by what was likely meant: the command line of operator-sdk or
 /// opm in this program, the option instead of a password, or the command with this name.
 pub(crate) fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg] {
+        if let Some(ContextValue::String(text)) = error.get(kind) {
+            let text = without_users(text);
+            error.insert(kind, ContextValue::String(text));
+        }
+    }
     let words = arguments[1..].iter().map(|word| word.to_str()).collect::<Option<Vec<_>>>();
     let Some(words) = words else { return error };
+    // Options of the whole program may precede the command.
+    let mut words = words.as_slice();
+    while let [option, rest @ ..] = words
+        && option.starts_with('-')
+    {
+        words = if *option == "--color" { rest.get(1..).unwrap_or_default() } else { rest };
+    }
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
     };
     let tip = match (error.kind(), text(ContextKind::InvalidSubcommand), text(ContextKind::InvalidArg)) {
         (ErrorKind::InvalidSubcommand, Some(name), _) => {
-            Some(dropin::hint(&words).or_else(|| similar(&words, &name)))
+            Some(dropin::hint(words).or_else(|| similar(words, &name)))
         }
-        (ErrorKind::UnknownArgument, _, Some(name)) => of_argument(&words, &name).map(Some),
+        (ErrorKind::UnknownArgument, _, Some(name)) => of_argument(words, &name).map(Some),
         _ => None,
     };
     let Some(tip) = tip else { return error };

@@ -96,7 +96,7 @@ const MISTAKES: &[(&[&str], i32, &str)] = &[
     (
         &["generate", "bundle", "--version", "1.0.0", "--channels", "stable fast", "--input-dir", "bundle"],
         2,
-        "invalid channel `stable fast`: must not contain whitespace; separate channels with commas",
+        "invalid channel `stable fast`: must not contain whitespace or control characters; separate channels with commas",
     ),
     (&["validate", "bundle", "--watch-namespace", "A B"], 2, "invalid value of --watch-namespace"),
     (

@@ -112,7 +112,8 @@ pub fn joined(error: &(dyn Error + 'static), message: &dyn Fn(&(dyn Error + 'sta
             && message
                 .strip_prefix(name)
                 .is_some_and(|rest| rest.starts_with(':') || rest.starts_with(" is "));
-        let is_named = failure.is_some() && message.strip_prefix("failed to read ") == Some(name);
+        let is_named =
+            failure.is_some() && verb != "write" && message.strip_prefix("failed to read ") == Some(name);
         if message.starts_with(&text) {
             text = message;
         } else if names_file {

@@ -16,16 +16,21 @@ pub(crate) fn json_error(error: &serde_json::Error) -> String {
         None => (text.as_str(), String::new()),
     };
     let types = text.strip_prefix("invalid type: ").and_then(|types| types.rsplit_once(", expected "));
-    let text = match types {
-        Some((found, expected)) => format!("expected {}, found {}", json_type(expected), json_type(found)),
-        None => text.replacen("missing field", "missing required field", 1),
+    let value =
+        text.strip_prefix("invalid value: integer ").and_then(|value| value.split_once(", expected "));
+    let text = match (types, value) {
+        (Some((found, expected)), _) => {
+            format!("expected {}, found {}", json_type(expected), json_type(found))
+        }
+        (None, Some((found, expected))) => format!("expected {}, found {found}", json_type(expected)),
+        (None, None) => text.replacen("missing field", "missing required field", 1),
     };
     shorten(&escape(&text)) + &place
 }
 
 /// Returns the type of JSON that serde describes.
 fn json_type(text: &str) -> &str {
-    const TYPES: [(&str, &str); 9] = [
+    const TYPES: [(&str, &str); 13] = [
         ("a sequence", "a list"),
         ("sequence", "a list"),
         ("map", "a map"),
@@ -35,6 +40,10 @@ fn json_type(text: &str) -> &str {
         ("integer", "a number"),
         ("floating point", "a number"),
         ("boolean", "a boolean"),
+        ("u32", "a number that is not negative"),
+        ("u64", "a number that is not negative"),
+        ("i32", "a number"),
+        ("i64", "a number"),
     ];
     TYPES.iter().find(|(serde, _)| text.starts_with(serde)).map_or(text, |(_, json)| json)
 }

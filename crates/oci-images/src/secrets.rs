@@ -113,6 +113,38 @@ impl std::fmt::Debug for Address {
     }
 }
 
+/// Returns a text without the users and passwords of the addresses in it, such as `alice:hunter2@quay.io/a`.
+#[must_use]
+pub fn without_users(text: &str) -> String {
+    let is_end = |c: char| {
+        c.is_whitespace() || c.is_control() || matches!(c, '`' | '\'' | '"' | '<' | '>' | '(' | ')')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for piece in text.split_inclusive(is_end) {
+        let word = piece.strip_suffix(is_end).unwrap_or(piece);
+        let has_user = word.split_once('@').is_some_and(|(user, host)| {
+            let user = user.split_once("://").map_or(user, |(_, user)| user);
+            let is_digest = ["sha256:", "sha512:"].iter().any(|algorithm| host.starts_with(algorithm));
+            user.split_once(':').is_some_and(|(name, password)| !name.is_empty() && !password.is_empty())
+                && !host.is_empty()
+                && !is_digest
+        });
+        if has_user {
+            // An option and its value are one word: `--plain-http=alice:hunter2@host`.
+            let (option, address) = match word.split_once('=') {
+                Some((option, address)) if option.starts_with("--") => (&word[..=option.len()], address),
+                _ => ("", word),
+            };
+            shown.push_str(option);
+            shown.push_str(&Address::new(address).to_string());
+        } else {
+            shown.push_str(word);
+        }
+        shown.push_str(&piece[word.len()..]);
+    }
+    shown
+}
+
 /// Returns where the user in an address without a scheme ends. A password may contain anything, so it ends at the last `@` that does
 /// not begin a digest.
 fn user_end(rest: &str) -> Option<usize> {
@@ -146,6 +178,25 @@ mod tests {
             (&format!("alice:hunter2@{digest}"), &format!("***@{digest}")),
         ] {
             assert_eq!(Address::new(address).to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn users_in_a_text_are_masked() {
+        let digest = format!("busybox:1@sha256:{}", "0".repeat(64));
+        for (text, shown) in [
+            ("invalid value 'a:hunter2@quay.io/b' for '<REF>'", "invalid value '***@quay.io/b' for '<REF>'"),
+            (
+                "failed to read https://a:hunter2@quay.io/b:v1: x",
+                "failed to read https://***@quay.io/b:v1: x",
+            ),
+            ("--plain-http=a:hunter2@h", "--plain-http=***@h"),
+            (&digest, &digest),
+            ("mail a@b.c: no", "mail a@b.c: no"),
+            ("a.yaml:1:2: x@y", "a.yaml:1:2: x@y"),
+            ("busybox:1@sha256:zz", "busybox:1@sha256:zz"),
+        ] {
+            assert_eq!(without_users(text), shown);
         }
     }
 

@@ -188,6 +188,8 @@ impl Cluster {
                 None => Kubeconfig::read(),
             }
             .map_err(|error| unusable(error, &secrets))?;
+            // What `kubectl config unset` leaves.
+            file.current_context = file.current_context.filter(|name| !name.is_empty());
             check_context(&file, context, files)?;
             credentials::resolve(&mut file, context, &secrets).map_err(invalid)?;
             Config::from_custom_kubeconfig(file, &options).await.map_err(|error| unusable(error, &secrets))?

@@ -231,11 +231,11 @@ impl Collected {
                 report.warn(
                     source,
                     format!(
-                        "text was omitted, because it is no object: `{}`",
+                        "text was omitted, because it is not an object: `{}`",
                         clip(root.text()).escape_debug()
                     ),
                 );
-            } else if root.kind() == Kind::Object && !is_file(file) {
+            } else if root.kind() == Kind::Object && !is_file(file) && root.entries().next().is_some() {
                 // Directories also contain values, kustomizations and patches; the output of a program does not.
                 let key = root.entries().next().map_or("", |(key, _)| key.text());
                 report.warn(

@@ -226,9 +226,13 @@ impl Files {
 /// Source: `GetManifestObjects` in `internal/cmd/operator-sdk/generate/internal/manifests.go` of operator-sdk v1.42, with the types of
 /// k8s.io/api 0.33.
 fn add_unset_fields(json: &mut Json, written: &Json) {
+    let mut names = serde_json::json!({ "kind": "", "plural": "" });
+    if let (Some(all), Some(found)) = (names.as_object_mut(), written["acceptedNames"].as_object()) {
+        all.extend(found.clone());
+    }
     let status = match (string_at(json, &["apiVersion"]), string_at(json, &["kind"])) {
         (_, "CustomResourceDefinition") => Some(serde_json::json!({
-            "acceptedNames": { "kind": "", "plural": "" },
+            "acceptedNames": names,
             "conditions": written["conditions"],
             "storedVersions": written["storedVersions"],
         })),

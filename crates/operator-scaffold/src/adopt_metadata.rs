@@ -104,14 +104,12 @@ impl Metadata {
         for value in VERSIONS.iter().flat_map(|name| makefile.values(name)) {
             let file = file_of(&value);
             declared.push(match file.map(&mut text).transpose()?.flatten() {
-                Some(text) => {
-                    Stated { text: text.trim().to_owned(), place: file.unwrap_or_default().to_owned() }
-                }
+                Some(text) => Stated { text: first_words(&text), place: file.unwrap_or_default().to_owned() },
                 None => Stated { text: value, place: "Makefile".to_owned() },
             });
         }
         for (value, place) in [
-            (text("VERSION")?.map(|text| text.trim().to_owned()), "VERSION"),
+            (text("VERSION")?.map(|text| first_words(&text)), "VERSION"),
             (yaml(&chart, &["version"]), chart_path.as_str()),
             (cargo("version"), "Cargo.toml"),
             (pom_field(&pom, "version"), "pom.xml"),
@@ -160,6 +158,12 @@ impl Metadata {
     }
 }
 
+/// Returns the beginning of a file that contains a version.
+fn first_words(text: &str) -> String {
+    const MAX_CHARS: usize = 100;
+    text.trim().chars().take(MAX_CHARS).collect()
+}
+
 /// Returns whether a value is the name of a channel, or several that are separated by commas.
 fn are_channels(value: &str) -> bool {
     let is_of_name = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '_');
@@ -197,6 +201,10 @@ fn gradle_field(text: &str, name: &str) -> Option<String> {
     text.lines().find_map(field).or_else(|| text.lines().map(str::trim_start).find_map(field))
 }
 
+/// The maximum number of properties in a field of a `pom.xml`, and the maximum length of one in bytes.
+const MAX_PROPERTIES: usize = 10;
+const MAX_PROPERTY: usize = 256;
+
 /// Returns a field of the project in a `pom.xml`, or that of its parent, with a property in its place.
 fn pom_field(pom: &str, name: &str) -> Option<String> {
     let own = xml_text(pom, &["project", name]);
@@ -206,10 +214,12 @@ fn pom_field(pom: &str, name: &str) -> Option<String> {
     }?;
     let mut text = String::new();
     let mut rest = value.as_str();
-    while let Some((before, reference)) = rest.split_once("${") {
+    for _ in 0..MAX_PROPERTIES {
+        let Some((before, reference)) = rest.split_once("${") else { break };
         let (property, after) = reference.split_once('}')?;
         text.push_str(before);
         match xml_text(pom, &["project", "properties", property]) {
+            Some(value) if value.len() > MAX_PROPERTY => return None,
             Some(value) => text.push_str(&value),
             // Those of Maven's versions for continuous integration are usually empty.
             None if matches!(property, "changelist" | "sha1") => {}

@@ -8,9 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 const NAMES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 /// The maximum size of a Makefile and of what it includes together, in bytes; what exceeds it is not read.
 const MAX_SIZE: usize = 16 << 20;
-/// The maximum number of variables that refer to each other.
+/// The maximum number of names and patterns of included files.
+const MAX_PATTERNS: usize = 1000;
+/// The maximum number of assignments to a variable.
+const MAX_ASSIGNMENTS: usize = 100;
+/// The maximum depth of references.
 const MAX_DEPTH: usize = 8;
-/// The maximum length of a value in bytes; longer ones are not expanded.
+/// The maximum length of a value in bytes; longer ones are ignored.
 const MAX_VALUE: usize = 1024;
 
 /// The maximum number of references that are followed for a variable.
@@ -59,18 +63,27 @@ impl Makefile {
     ) -> Result<Self, E> {
         // Nothing else is read of them.
         let matters = |line: &&str| {
-            line.contains('=')
-                || ["define", "endef", "include", "if", "else", "endif"]
-                    .iter()
-                    .any(|word| line.contains(word))
+            line.contains('=') || ["define", "endef", "include", "if"].iter().any(|word| line.contains(word))
         };
         let mut size = 0;
         let mut reversed = |text: String| {
             size += text.len();
             let text = if size <= MAX_SIZE { text } else { String::new() };
-            text.lines().rev().filter(matters).map(str::to_owned).collect::<Vec<_>>()
+            let (mut lines, mut whole) = (Vec::new(), String::new());
+            for line in text.trim_start_matches('\u{feff}').lines() {
+                if let Some(start) = line.strip_suffix('\\') {
+                    whole.extend([start, " "]);
+                } else {
+                    whole.push_str(line);
+                    lines.push(std::mem::take(&mut whole));
+                }
+            }
+            lines.push(whole);
+            lines.retain(|line| matters(&line.as_str()));
+            lines.reverse();
+            lines
         };
-        let mut included = BTreeSet::new();
+        let (mut included, mut patterns) = (BTreeSet::new(), 0);
         let name = NAMES.into_iter().find(|name| files.iter().any(|file| file == name)).unwrap_or_default();
         let mut rest = reversed(text(name)?.unwrap_or_default());
         let (mut makefile, mut state) = (Self::default(), State::default());
@@ -83,7 +96,8 @@ impl Makefile {
                 makefile.add(&line, &mut state);
                 continue;
             }
-            for pattern in words.rev().map(in_project) {
+            for pattern in words.rev().map(in_project).take(MAX_PATTERNS.saturating_sub(patterns)) {
+                patterns += 1;
                 for path in matching(files, pattern).rev() {
                     if included.insert(path.to_owned()) {
                         rest.extend(reversed(text(path)?.unwrap_or_default()));
@@ -120,7 +134,10 @@ impl Makefile {
         let name = before.trim_end_matches(['?', ':', '+', ' ', '\t']).to_owned();
         let is_conditional = state.conditions > 0;
         let assignment = Assignment { operator, is_conditional, value: value.to_owned() };
-        self.assignments.entry(name).or_default().push(assignment);
+        let all = self.assignments.entry(name).or_default();
+        if all.len() < MAX_ASSIGNMENTS && assignment.value.len() <= MAX_VALUE {
+            all.push(assignment);
+        }
     }
 
     /// Returns the values that a variable may have: first the one that it has whatever the conditions are, then those that depend on
@@ -138,8 +155,10 @@ impl Makefile {
                 Operator::IfUnset => _ = always.get_or_insert_with(|| value.clone()),
                 Operator::Add => {
                     let all = always.get_or_insert_default();
-                    all.push_str(if all.is_empty() { "" } else { " " });
-                    all.push_str(value);
+                    if all.len() + value.len() < MAX_VALUE {
+                        all.push_str(if all.is_empty() { "" } else { " " });
+                        all.push_str(value);
+                    }
                 }
                 Operator::Set => always = Some(value.clone()),
             }
@@ -241,6 +260,8 @@ mod tests {
             ("ifeq ($(CI),true)\nV := 2\nelse\nV := 3\nendif\nV ?= 1\n", &["1", "2", "3"]),
             ("ifndef V\nV := 2\nendif\n", &["2"]),
             ("MAJOR = 4\nV = $(MAJOR).${MINOR}.0\nMINOR := 1\n", &["4.1.0"]),
+            ("V ?= \\\n  4.1 # c\n", &["4.1"]),
+            ("r:\n\tx \\\n  V = 9\n", &[]),
             ("V = $(V)\n", &["$(V)"]),
             ("A = $(B)\nB = $(A)\nV = $(A)\n", &["$(A)"]),
             ("V = $(shell git describe)\n", &["$(shell git describe)"]),

@@ -143,6 +143,7 @@ pub(crate) fn read(
     runtime: &SharedRuntime,
 ) -> Result<Catalog> {
     if reference == "-" {
+        check_image(image)?;
         return Ok(reader::blobs(load::sources(reference, registries)?, Limits::default())?);
     }
     let Some(location) = Location::of_image(reference)? else {

@@ -6,6 +6,7 @@ use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
 
 use kube_yaml::text::printable_lines;
+use oci_images::secrets::without_users;
 
 /// The level of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +52,7 @@ fn print(level: Level, message: &str) {
 /// Writes a line as `key=value` pairs, or in the shorter form for terminals. Characters that a terminal obeys are escaped, except line
 /// breaks and tabs in the form for terminals.
 pub(crate) fn write(level: Level, message: &str, is_terminal: bool, out: &mut impl Write) -> io::Result<()> {
-    let message = &printable_lines(message);
+    let message = &without_users(&printable_lines(message));
     if is_terminal {
         let color = match level {
             Level::Info => 36,

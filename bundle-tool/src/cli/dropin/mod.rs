@@ -30,12 +30,13 @@ use std::process::ExitCode;
 use clap::Args;
 
 use self::cobra::{Action, Arity, Command, Flag, Matches, Parsed};
-use self::native::{Becomes, NativeCommand};
+use self::native::{Becomes, Native, NativeCommand};
 use self::status::Status;
 use super::error_help::with_help;
 use super::exit::is_broken_pipe;
 use super::program_name;
 use kube_yaml::text::{printable, shortened};
+use oci_images::secrets::without_users;
 
 /// The maximum number of characters of an error that are printed.
 const MAX_ERROR: usize = 4000;
@@ -88,6 +89,12 @@ pub(crate) fn hint(words: &[&str]) -> Option<String> {
             (path.len(), path.last().is_some_and(|command| accepts(command, words.get(path.len()))))
         })?;
     let command = path.last()?;
+    // The user has called the native command itself.
+    if let Native::Command(own) = command.native
+        && path.iter().map(|one| one.name).eq(own.words.iter().copied())
+    {
+        return None;
+    }
     let name = tool.name();
     if command.action.is_none() {
         // Another word would be a command that the tool does not have.
@@ -226,7 +233,7 @@ impl Tool {
     /// Reports an invalid command line, with the usage of the last command of `path` or, without a path, a pointer to `--help`.
     fn invalid(self, message: &str, path: Option<&[&'static Command]>) -> anyhow::Result<Status> {
         let mut err = io::stderr().lock();
-        writeln!(err, "Error: {}", printable_lines(message))?;
+        writeln!(err, "Error: {}", without_users(&printable_lines(message)))?;
         match path {
             Some(path) => writeln!(err, "{}", cobra::usage(path))?,
             None => writeln!(err, "Run '{} --help' for usage.", self.name())?,
@@ -273,6 +280,8 @@ const ARCHITECTURE: &str = if cfg!(target_arch = "x86_64") {
     "amd64"
 } else if cfg!(target_arch = "aarch64") {
     "arm64"
+} else if cfg!(all(target_arch = "powerpc64", target_endian = "little")) {
+    "ppc64le"
 } else {
     std::env::consts::ARCH
 };

@@ -54,10 +54,11 @@ impl Verdict {
         Self { result: SdkResult::new(outputs.own), more: SdkResult::new(outputs.more) }
     }
 
-    /// Writes a line for each finding, in the order of [`Verdict`].
+    /// Writes a line for each finding to standard error, in the order of [`Verdict`].
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        print_text(&self.result, out)?;
-        print_text(&self.more, out)
+        let is_terminal = io::stderr().is_terminal();
+        print_text(&self.result, is_terminal, out)?;
+        print_text(&self.more, is_terminal, out)
     }
 }
 
@@ -191,9 +192,8 @@ fn output(finding: &Finding) -> (bool, SdkOutput) {
     (false, SdkOutput { r#type: Severity::Warning, message: format!("{message}{by}") })
 }
 
-/// Writes a line for each finding of one result.
-pub(crate) fn print_text(result: &SdkResult, out: &mut impl Write) -> io::Result<()> {
-    let is_terminal = io::stdout().is_terminal();
+/// Writes a line for each finding of one result; `is_terminal` is whether `out` is one.
+pub(crate) fn print_text(result: &SdkResult, is_terminal: bool, out: &mut impl Write) -> io::Result<()> {
     for output in result.outputs() {
         let level = match output.r#type {
             Severity::Error => Level::Error,

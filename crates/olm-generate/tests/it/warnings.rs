@@ -462,7 +462,7 @@ fn objects_without_a_kind_are_reported_unless_their_list_says_it() {
     }
     assert_eq!(
         warning(&[DEPLOYMENT, ACCOUNT, "WARNING - the chart is deprecated"]),
-        "text was omitted, because it is no object: `WARNING - the chart is deprecated`"
+        "text was omitted, because it is not an object: `WARNING - the chart is deprecated`"
     );
     let tree = || parse(b"depth: 3").documents.remove(0);
     for (file, expected) in [

@@ -102,7 +102,7 @@ impl Versions {
     pub fn parse_openshift(text: &str) -> Result<Self, VersionsError> {
         let one = |part: &str| {
             let unknown = || VersionsError::UnknownOpenShift(part.to_owned());
-            let minor = part.parse::<Minor>().map_err(|_| unknown())?;
+            let minor = Minor::parse_openshift(part).map_err(|_| unknown())?;
             table::of_openshift(minor).ok_or_else(unknown)
         };
         let (first, last) = text.split_once("..").unwrap_or((text, text));

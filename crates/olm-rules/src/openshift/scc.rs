@@ -69,6 +69,20 @@ fn allowed_by(scc: &str) -> &'static [Concern] {
     }
 }
 
+/// The SCCs that OpenShift creates and that do not allow everything.
+const KNOWN: [&str; 11] = [
+    "restricted-v2",
+    "restricted-v3",
+    "restricted",
+    "nonroot-v2",
+    "nonroot",
+    "anyuid",
+    "hostnetwork-v2",
+    "hostnetwork",
+    "hostmount-anyuid",
+    "hostmount-anyuid-v2",
+    "hostaccess",
+];
 /// The SCC that every service account may use.
 const RESTRICTED: &str = "restricted-v2";
 /// The SCC that allows everything.
@@ -78,11 +92,16 @@ const REQUIRED_SCC: &str = "openshift.io/required-scc";
 /// The prefix of the `ClusterRole`s that OpenShift creates for its SCCs.
 const ROLE_OF_SCC: &str = "system:openshift:scc:";
 
+/// Returns the name of an SCC, or `privileged` for one that allows as much: however many names a bundle lists, sets of them are small.
+fn representative(scc: &str) -> &'static str {
+    KNOWN.into_iter().find(|one| *one == scc).unwrap_or(PRIVILEGED)
+}
+
 /// Calls its last argument with each field of a pod that needs more than `restricted-v2`, what it needs, and the problem where that is
 /// not allowed.
 pub(crate) type Demands = fn(&PodTemplate<'_>, &mut dyn FnMut(&Path<'_>, Concern, String));
 
-/// The demands that the rules judge.
+/// The demands of all rules.
 const DEMANDS: &[Demands] = &[
     super::scc_capability_added::demands,
     super::scc_group_fixed::demands,
@@ -97,8 +116,9 @@ const DEMANDS: &[Demands] = &[
 /// Reports those of `demands` that the SCC does not allow with which OpenShift would rather admit the pod.
 ///
 /// OpenShift admits a pod if one of the SCCs that its service account may use allows all of it; what several allow together is of
-/// no use. (`Admit` in pkg/admission/imagepolicy's neighbour `securitycontextconstraints/sccadmission/admission.go` of
-/// apiserver-library-go.)
+/// no use.
+///
+/// Source: `computeSecurityContext` in `pkg/securitycontextconstraints/sccadmission/admission.go` of apiserver-library-go.
 pub(crate) fn check(context: &Context<'_>, reporter: &mut Reporter<'_>, demands: Demands) {
     let mut bound = Granted::default();
     bound.add_bindings(context);
@@ -117,6 +137,10 @@ pub(crate) fn check(context: &Context<'_>, reporter: &mut Reporter<'_>, demands:
                     return;
                 }
                 match usable.iter().find(|other| allowed_by(other).contains(&concern)) {
+                    // One that OpenShift does not create has a name of its own.
+                    Some(&PRIVILEGED) => {
+                        errors.add(path, format!("{problem}; another SCC allows it, but one has to allow all, here `{scc}`"));
+                    }
                     Some(other) => errors.add(
                         path,
                         format!("{problem}; the SCC `{other}` allows it, but one SCC has to allow all, here `{scc}`"),
@@ -130,13 +154,14 @@ pub(crate) fn check(context: &Context<'_>, reporter: &mut Reporter<'_>, demands:
 
 /// Returns the SCC that the pod requires, or the one that allows most of what it needs: one of those that it may use, or
 /// `restricted-v2`.
-fn nearest<'s>(pod: &PodTemplate<'_>, usable: &BTreeSet<&'s str>) -> &'s str {
+fn nearest(pod: &PodTemplate<'_>, usable: &BTreeSet<&'static str>) -> &'static str {
     let annotations = pod.template.metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref());
-    let required = annotations.and_then(|annotations| annotations.get(REQUIRED_SCC));
-    if let Some(scc) = required.and_then(|required| usable.get(required.as_str())) {
+    let required =
+        annotations.and_then(|annotations| annotations.get(REQUIRED_SCC)).map(|scc| representative(scc));
+    if let Some(scc) = required.filter(|scc| usable.contains(scc)) {
         return scc;
     }
-    if usable.is_empty() || required.is_some_and(|required| required == RESTRICTED) {
+    if usable.is_empty() || required == Some(RESTRICTED) {
         return RESTRICTED;
     }
     let mut needed = BTreeSet::new();
@@ -150,8 +175,13 @@ fn nearest<'s>(pod: &PodTemplate<'_>, usable: &BTreeSet<&'s str>) -> &'s str {
     [RESTRICTED].into_iter().chain(usable.iter().copied()).min_by_key(|scc| denied(scc)).unwrap_or(RESTRICTED)
 }
 
+/// Returns all SCCs.
+fn every() -> impl Iterator<Item = &'static str> {
+    KNOWN.into_iter().chain([PRIVILEGED])
+}
+
 /// Returns the SCCs that the rules permit to use.
-fn usable_by_rules(rules: &[PolicyRule]) -> BTreeSet<&str> {
+fn usable_by_rules(rules: &[PolicyRule]) -> BTreeSet<&'static str> {
     let has = |list: &[String], wanted: &str| list.iter().any(|item| item == wanted || item == "*");
     let mut usable = BTreeSet::new();
     for rule in rules {
@@ -160,8 +190,8 @@ fn usable_by_rules(rules: &[PolicyRule]) -> BTreeSet<&str> {
             && has(&rule.verbs, "use")
         {
             match rule.resource_names.as_deref().unwrap_or_default() {
-                [] => usable.extend([PRIVILEGED]),
-                names => usable.extend(names.iter().map(String::as_str)),
+                [] => usable.extend(every()),
+                names => usable.extend(names.iter().map(|name| representative(name))),
             }
         }
     }
@@ -171,14 +201,14 @@ fn usable_by_rules(rules: &[PolicyRule]) -> BTreeSet<&str> {
 /// The SCCs that service accounts may use.
 #[derive(Debug, Default)]
 struct Granted<'c> {
-    accounts: BTreeMap<&'c str, BTreeSet<&'c str>>,
+    accounts: BTreeMap<&'c str, BTreeSet<&'static str>>,
     /// What all service accounts have.
-    all: BTreeSet<&'c str>,
+    all: BTreeSet<&'static str>,
 }
 
 impl<'c> Granted<'c> {
     /// Returns the SCCs that a service account may use.
-    fn to(&self, account: &str) -> impl Iterator<Item = &'c str> {
+    fn to(&self, account: &str) -> impl Iterator<Item = &'static str> {
         self.accounts.get(account).into_iter().flatten().chain(&self.all).copied()
     }
 
@@ -213,10 +243,8 @@ impl<'c> Granted<'c> {
             };
             let of_openshift = role.name.strip_prefix(ROLE_OF_SCC).filter(|_| role.kind == "ClusterRole");
             let usable = match of_openshift {
-                Some(scc) => BTreeSet::from([scc]),
-                None if role.name == "cluster-admin" && role.kind == "ClusterRole" => {
-                    BTreeSet::from([PRIVILEGED])
-                }
+                Some(scc) => BTreeSet::from([representative(scc)]),
+                None if role.name == "cluster-admin" && role.kind == "ClusterRole" => every().collect(),
                 None => roles.get(&(role.kind.as_str(), role.name.as_str())).cloned().unwrap_or_default(),
             };
             for subject in subjects.iter().flatten() {

@@ -325,7 +325,7 @@ impl Bundle {
         let is_blank = |name: &&str| name.trim().contains(|c: char| c.is_whitespace() || c.is_control());
         if let Some(name) = names.filter(|_| self.sdk.is_none()).find(is_blank) {
             bail!(
-                "invalid channel `{}`: must not contain whitespace; separate channels with commas",
+                "invalid channel `{}`: must not contain whitespace or control characters; separate channels with commas",
                 printable(name.trim())
             );
         }

@@ -209,8 +209,8 @@ impl Scan<'_> {
                     0 => format!(
                         "no call uses `{name}` ({tool}) any longer; remove the variable if nothing else uses it"
                     ),
-                    1 => format!("`{name}` ({tool}) is still used by 1 call that is kept"),
-                    kept => format!("`{name}` ({tool}) is still used by {kept} calls that are kept"),
+                    1 => format!("`{name}` ({tool}) is still used by 1 command that is kept"),
+                    kept => format!("`{name}` ({tool}) is still used by {kept} commands that are kept"),
                 };
                 notes.push(ReportNote::info(&content.path, content.line(definition.start), message));
             }

@@ -159,8 +159,8 @@ impl<'p> Scan<'p> {
         let functions: BTreeSet<&str> =
             script.functions.iter().map(|name| &content.text[name.clone()]).collect();
         for call in &mut self.calls[before..] {
-            let name = &content.text[call.program.clone()];
-            if functions.contains(name) {
+            let name = shell::unquoted(&content.text[call.program.clone()]);
+            if functions.contains(name.as_str()) {
                 call.outcome = Outcome::Kept(format!("the script defines a function `{name}`"));
             }
         }

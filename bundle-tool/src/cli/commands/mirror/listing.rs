@@ -128,7 +128,7 @@ impl Summary<'_> {
     fn line(&self) -> Option<String> {
         match self {
             Self::Copied => None,
-            Self::Measured { images, unknown, .. } if images == unknown => {
+            Self::Measured { images, unknown, .. } if *unknown > 0 && images == unknown => {
                 Some(format!("{} of unknown size", counted(*images, "image")))
             }
             Self::Measured { images, unknown, size: all, to_copy, target } => {

@@ -2,7 +2,7 @@
 //!
 //! Source: `internal/cmd/operator-sdk/bundle/validate` of operator-sdk v1.42.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -106,12 +106,12 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
     let found = verdict::of_reference(bundle, &registries(matches, [bundle.as_str()])?, &options)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if output == "text" {
-        verdict::print_text(&found.result, &mut out)?;
+        verdict::print_text(&found.result, io::stdout().is_terminal(), &mut out)?;
     } else {
         found.result.write(&mut out)?;
     }
     out.flush()?;
-    verdict::print_text(&found.more, &mut stderr())?;
+    verdict::print_text(&found.more, io::stderr().is_terminal(), &mut stderr())?;
     if !found.result.passed() {
         return Ok(Status::FAILURE);
     }

@@ -201,6 +201,7 @@ pub(crate) fn scorecard(matches: &Matches) -> Result<Status> {
     }
     let mut line = Line::new(&["scorecard"], &matches.arguments);
     line.same(matches);
+    line.push_flag("scorecard-config", matches.text("config"));
     // If the flag is not set, the service account in the configuration takes precedence over the default of the flag.
     if matches.is_set("service-account") {
         line.push_flag("service-account", matches.text("service-account"));

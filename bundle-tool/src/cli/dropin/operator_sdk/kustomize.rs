@@ -69,7 +69,7 @@ pub(crate) fn run(matches: &Matches) -> Result<Status> {
     };
     let package = match matches.some("package") {
         Some(package) if package.contains(['/', '\\']) => {
-            bail!("package name ({package}) is no name of a file")
+            bail!("package name ({package}) must not contain `/` or `\\`")
         }
         // As for operator-sdk, it may be anything else.
         Some(package) => package.to_owned(),

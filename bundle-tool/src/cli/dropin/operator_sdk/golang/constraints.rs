@@ -12,27 +12,52 @@ const SYSTEMS: &[&str] = &[
     "darwin",
     "dragonfly",
     "freebsd",
+    "hurd",
     "illumos",
     "ios",
     "js",
     "linux",
+    "nacl",
     "netbsd",
     "openbsd",
     "plan9",
     "solaris",
     "wasip1",
     "windows",
+    "zos",
 ];
 const ARCHITECTURES: &[&str] = &[
-    "386", "amd64", "arm", "arm64", "loong64", "mips", "mips64", "mips64le", "mipsle", "ppc64", "ppc64le",
-    "riscv64", "s390x", "wasm",
+    "386",
+    "amd64",
+    "amd64p32",
+    "arm",
+    "arm64",
+    "arm64be",
+    "armbe",
+    "loong64",
+    "mips",
+    "mips64",
+    "mips64le",
+    "mips64p32",
+    "mips64p32le",
+    "mipsle",
+    "ppc",
+    "ppc64",
+    "ppc64le",
+    "riscv",
+    "riscv64",
+    "s390",
+    "s390x",
+    "sparc",
+    "sparc64",
+    "wasm",
 ];
 /// The maximum depth of parentheses and negations.
 const MAX_DEPTH: usize = 100;
 
 /// Returns whether the file of this name belongs to the build, as far as its name says.
 pub(super) fn name_matches(name: &str) -> bool {
-    let stem = name.rsplit('/').next().unwrap_or(name).trim_end_matches(".go");
+    let stem = name.rsplit('/').next().unwrap_or(name).split('.').next().unwrap_or_default();
     // What precedes the first underscore is no tag.
     let Some((_, tags)) = stem.split_once('_') else { return true };
     let mut tags = tags.rsplit('_');
@@ -52,7 +77,9 @@ pub(super) fn text_matches(text: &str) -> bool {
             in_comment = !line.contains("*/");
         } else if let Some(rest) = line.strip_prefix("/*") {
             in_comment = !rest.contains("*/");
-        } else if let Some(expression) = line.strip_prefix("//go:build") {
+        } else if let Some(expression) =
+            line.strip_prefix("//go:build").filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+        {
             // What Go cannot read is an error of its own; the file is read all the same.
             return Parser { rest: expression, depth: 0 }.whole().unwrap_or(true);
         } else if !line.is_empty() && !line.starts_with("//") {
@@ -143,7 +170,8 @@ mod tests {
         for (name, expected) in [
             ("types.go", true),
             ("windows.go", true),
-            ("types_windows.go", false),
+            ("types_windows.go", OS == "windows"),
+            ("types.pb_windows.go", true),
             ("api/v1/types_plan9_s390x.go", false),
             ("types_other.go", true),
             ("linux_types.go", true),
