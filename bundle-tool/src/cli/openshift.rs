@@ -52,7 +52,7 @@ impl OpenshiftRange {
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct OpenshiftOption {
     /// OpenShift versions that the catalogs are for, such as `4.17` or `4.17..4.20` [default: that of a path such as catalogs/v4.17]
-    #[arg(long, value_name = "VERSIONS")]
+    #[arg(long, value_name = "VERSIONS", alias = "openshift-version")]
     openshift: Option<OpenshiftRange>,
 }
 

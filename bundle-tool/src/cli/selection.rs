@@ -45,7 +45,7 @@ pub(crate) struct SelectionOptions {
     kube_version: Option<String>,
     /// OpenShift versions that the bundles and catalogs are for, such as `4.17` or `4.17..4.20` [default for a catalog: that of a path
     /// such as catalogs/v4.17]
-    #[arg(long, value_name = "VERSIONS", conflicts_with = "kube_version")]
+    #[arg(long, value_name = "VERSIONS", conflicts_with = "kube_version", alias = "openshift-version")]
     openshift: Option<String>,
     /// Namespace for the operator to watch, as in spec.config.inline of a `ClusterExtension` of OLM v1; enables the suite `olmv1`
     #[arg(long, value_name = "NAMESPACE", conflicts_with = "extension_config")]

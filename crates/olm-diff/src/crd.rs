@@ -36,7 +36,6 @@ pub struct Change {
     /// `servedVersionDisabled`, `subresourceRemoval` or `selectableFieldRemoval`, which OLM v1 does not check.
     pub check: &'static str,
     /// The version (`v1`), two served versions (`v1beta1 -> v1`), or empty if it is about the whole CRD.
-    #[serde(serialize_with = "kube_yaml::text::null_if_empty")]
     pub version: String,
     /// The field (`^.spec.size`), or upstream's text if it is about the whole CRD.
     pub path: String,

@@ -56,7 +56,7 @@ pub(crate) struct Diff {
     channel: Option<String>,
     /// Report every CRD change that OLM v1 rejects, even if it cannot affect existing objects or a conversion webhook
     /// handles it
-    #[arg(long)]
+    #[arg(long, alias = "strict")]
     all_crd_changes: bool,
     /// Versions in which objects are stored on the cluster (`status.storedVersions` of the CRD); as `CRD=VERSION` where
     /// several CRDs have the version [default: the old storage version]

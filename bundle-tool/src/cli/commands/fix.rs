@@ -37,7 +37,7 @@ pub(crate) struct Fix {
     #[arg(required = true, value_name = "DIRECTORY")]
     directories: Vec<String>,
     /// Write nothing, print the changes as a diff, and exit with 1 if there are any
-    #[arg(long)]
+    #[arg(long, alias = "diff")]
     check: bool,
     #[command(flatten)]
     format: OutputOption<OutputFormat>,

@@ -24,13 +24,17 @@ pub(crate) struct Man {
     #[arg(long)]
     markdown: bool,
     /// Directory to write to; it is created if it does not exist
-    #[arg(long, value_name = "DIR")]
-    output_dir: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "directory")]
+    output_dir: Option<PathBuf>,
+    /// The same as --output-dir
+    #[arg(value_name = "DIR", hide = true, conflicts_with = "output_dir")]
+    directory: Option<PathBuf>,
 }
 
 impl Man {
     pub(crate) fn run(self, mut command: Command) -> Result<Exit> {
-        let directory = &self.output_dir;
+        // clap requires one of them.
+        let directory = &self.output_dir.or(self.directory).unwrap_or_default();
         if directory.exists() && !directory.is_dir() {
             bail!("{} is not a directory: pass a directory for the manual pages", directory.display());
         }

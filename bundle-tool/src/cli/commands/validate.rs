@@ -48,7 +48,7 @@ pub(crate) struct Validate {
     list_optional: bool,
     /// Base branch or commit of a pull request: also validate what the pull request changes in a catalog repository, with the
     /// suite `community`
-    #[arg(long, value_name = "COMMIT")]
+    #[arg(long, value_name = "COMMIT", alias = "base")]
     base_commit: Option<String>,
     /// Apply safe fixes before validating; each REF must be the directory of a bundle or a catalog
     #[arg(long)]

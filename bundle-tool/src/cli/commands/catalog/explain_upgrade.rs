@@ -45,7 +45,7 @@ pub(crate) struct ExplainUpgrade {
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
     /// Installed bundle: its name or version
-    #[arg(long, value_name = "BUNDLE|VERSION")]
+    #[arg(long, value_name = "BUNDLE|VERSION", alias = "from")]
     installed: String,
     #[command(flatten)]
     format: OutputOption<Format>,

@@ -43,7 +43,7 @@ pub(crate) struct Graph {
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
     /// Highlight the upgrades from this installed bundle (name or version; svg only)
-    #[arg(long, value_name = "BUNDLE|VERSION")]
+    #[arg(long, value_name = "BUNDLE|VERSION", alias = "from")]
     installed: Option<String>,
     /// Version of OLM whose upgrades are highlighted
     #[arg(long, value_name = "VERSION", default_value = "v0", requires = "installed")]

@@ -42,7 +42,7 @@ pub(crate) struct Migrate {
     #[arg(value_name = "REF")]
     catalog: String,
     /// Directory for the migrated catalog, which must be empty or not exist [default: change the catalog itself]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", alias = "to")]
     output_dir: Option<PathBuf>,
     /// Keep only what consoles read: remove alm-examples, descriptors and resources from olm.csv.metadata
     #[arg(long)]

@@ -51,7 +51,7 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "PACKAGE=CHANNEL", value_parser = default_channel)]
     default_channel: Vec<(String, String)>,
     /// Directory for the pruned catalog, which must be empty or not exist [default: change the catalog itself]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", alias = "to")]
     output_dir: Option<PathBuf>,
     /// Write the catalog even if it is invalid
     #[arg(long)]

@@ -76,7 +76,13 @@ pub(crate) struct TemplateCommand {
     #[arg(long, value_name = "DIR", requires = "openshift")]
     output_dir: Option<PathBuf>,
     /// OpenShift versions to write catalogs for, such as `4.16,4.18` or `4.16..4.18`; those before 4.17 keep olm.bundle.object
-    #[arg(long, value_name = "VERSIONS", value_delimiter = ',', requires = "output_dir")]
+    #[arg(
+        long,
+        value_name = "VERSIONS",
+        value_delimiter = ',',
+        requires = "output_dir",
+        alias = "openshift-versions"
+    )]
     openshift: Vec<OpenshiftRange>,
     /// Write the catalog even if it is invalid
     #[arg(long)]

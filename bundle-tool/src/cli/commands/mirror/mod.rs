@@ -83,7 +83,7 @@ pub(crate) struct Mirror {
     #[arg(long, value_name = "REGISTRY[/PATH]|oci:DIR|oci-archive:FILE", value_parser = Target::parse)]
     to: Target,
     /// oc-mirror configuration (`ImageSetConfiguration`, v2alpha1) that lists catalogs and images; unsupported fields are reported
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "default_channel"])]
+    #[arg(long, value_name = "FILE", alias = "config", conflicts_with_all = ["keep", "default_channel"])]
     imageset_config: Option<PathBuf>,
     /// Package to keep, optionally only one channel or a range of versions (repeatable) [default: all]
     #[arg(long, value_name = "PACKAGE[/CHANNEL][@RANGE]")]
