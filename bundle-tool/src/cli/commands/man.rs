@@ -18,6 +18,8 @@ Examples:
 
   # Write the command reference as Markdown
   bundle-tool man --markdown --output-dir docs/reference")]
+// The hidden argument would take its place.
+#[command(override_usage = "bundle-tool man [OPTIONS] --output-dir <DIR>")]
 pub(crate) struct Man {
     /// Write Markdown instead: a page for each command, and pages about exit codes, environment variables and
     /// bundle-tool.toml
